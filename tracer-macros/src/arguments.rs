@@ -12,7 +12,7 @@ use crate::options::TraceKind;
 /// Content of the parentheses of the attribute.
 pub(crate) struct TraceArguments {
     pub(crate) kind: TraceKind,
-    /// Where the kind is written, or the whole attribute.
+    /// Span of the kind, or of the whole attribute.
     pub(crate) kind_span: Span,
     pub(crate) entries: Vec<WrittenOption>,
 }
@@ -21,12 +21,12 @@ pub(crate) struct TraceArguments {
 pub(crate) struct WrittenOption {
     /// The option's name; `name` for a string literal alone.
     pub(crate) word: String,
-    /// Where it is written.
+    /// Span of the option.
     pub(crate) span: Span,
     pub(crate) value: OptionValue,
 }
 
-/// What follows the option's name.
+/// Value after the option's name.
 pub(crate) enum OptionValue {
     Nothing,
     /// `= EXPR`

@@ -2,7 +2,7 @@
 //!
 //! `parse` splits the function, `arguments` reads the attribute, `plan` checks the two against each other, `expand` writes the
 //! traced function, and `messages` has the text of every error. The body of the function is never parsed, so that an incomplete
-//! one still completes in an editor; after a mistake the function is emitted unchanged, beside the error.
+//! one still completes in an editor; after a mistake the function is emitted unchanged, together with the error.
 
 mod arguments;
 mod expand;
@@ -48,14 +48,15 @@ use quote::{ToTokens, quote};
 /// Without `usage`, a model call has no tokens and no cost: nothing of what the function returns is taken for them.
 ///
 /// How the function ended is always recorded, from the value it returned: an `Err` of whatever type fails the span, with the
-/// error's text and causes, as do a panic and a future dropped before it was ready. Nothing is asked of the types.
+/// error's text and causes, as do a panic and a future dropped before it was ready. This needs no trait of the types.
 ///
 /// A tool or model call that a guardrail refuses does not run if the function can return the refusal: its error type is
 /// `From<GuardrailExceeded>`, as `anyhow::Error` and `Box<dyn Error>` are. Otherwise it runs, and its span says that it was refused.
 ///
-/// It goes on sync and async functions and methods of any signature, among them those of `async_trait`, and those that return
-/// `impl Future`, `Pin<Box<dyn Future>>`, `BoxFuture` or `LocalBoxFuture`: there the span lasts until the future is ready. Only the
-/// signature identifies them, so a future under another type name is recorded as a plain value. It does not go on a `const fn`.
+/// It applies to sync and async functions and methods of any signature, among them those of `async_trait`, and those
+/// that return `impl Future`, `Pin<Box<dyn Future>>`, `BoxFuture` or `LocalBoxFuture`: there the span lasts until the
+/// future is ready. Only the signature identifies them, so a future under another type name is recorded as a plain
+/// value. A `const fn` cannot have it.
 ///
 /// The body runs in a closure or a block of its own. It notices that in one way: under `#[track_caller]`, `Location::caller()` returns
 /// the traced function instead of its caller.
@@ -80,8 +81,9 @@ use quote::{ToTokens, quote};
 /// }
 /// ```
 ///
-/// What a function `fn f(arguments) -> R { body }` becomes: a scope is opened and made current; the body runs in a closure
-/// that is called once (an `async` one in a block that is awaited); its value is asked whether it is an error, and returned.
+/// A function `fn f(arguments) -> R { body }` is expanded as follows: a scope is opened and made current; the body runs
+/// in a closure that is called once (an `async` one in a block that is awaited); its value is checked for an error, and
+/// returned.
 #[proc_macro_attribute]
 pub fn trace(attribute: proc_macro::TokenStream, item: proc_macro::TokenStream) -> proc_macro::TokenStream {
     traced(attribute.into(), item.into()).into()

@@ -16,7 +16,7 @@ pub(crate) const NOT_ASYNC: &str = "`on_exceed = cancel` works on async function
      a sync one stops at the `?` after what it records";
 pub(crate) const TOO_FEW_REPETITIONS: &str = "a loop repeats at least 2 times";
 
-/// What follows the kind is not a comma.
+/// Something other than a comma follows the kind.
 pub(crate) fn comma_after_kind(word: &str) -> String {
     format!("expected `,` between `{word}` and its options")
 }
@@ -85,7 +85,7 @@ pub(crate) fn no_parameter(function: &str, name: &str, parameters: &[String]) ->
     format!("`{function}` has no parameter `{name}`; it has {}", list(&names))
 }
 
-/// What a kind takes.
+/// Options that a kind takes.
 fn allowed(kind: TraceKind) -> String {
     let options: Vec<String> = OPTIONS
         .iter()

@@ -1,6 +1,6 @@
 //! The grammar of the attribute as a table: which options there are, of what form, on which kind.
 
-/// What a function is recorded as.
+/// Kind of span that a function is recorded as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TraceKind {
     Run,
@@ -34,7 +34,7 @@ impl TraceKind {
     }
 }
 
-/// How an option is written.
+/// Written form of an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OptionForm {
     /// `name = EXPR`, where the value is a text.
@@ -60,12 +60,12 @@ pub(crate) struct OptionRule {
     pub(crate) word: &'static str,
     pub(crate) form: OptionForm,
     pub(crate) kinds: &'static [TraceKind],
-    /// How to write it.
+    /// Example of its use.
     pub(crate) example: &'static str,
 }
 
 impl OptionRule {
-    /// Whether it limits a run, as whatever only a run takes does.
+    /// Returns whether it limits a run, as every option does that only a run takes.
     pub(crate) fn is_guardrail(&self) -> bool {
         matches!(self.kinds, [TraceKind::Run])
     }

@@ -1,4 +1,4 @@
-//! The annotated function, split into what the attribute looks at. The body stays tokens.
+//! The annotated function, split into the parts that the attribute reads. The body stays tokens.
 
 use proc_macro2::TokenStream;
 use syn::parse::{Parse, ParseStream};
@@ -14,7 +14,7 @@ pub(crate) struct TracedFn {
     pub(crate) signature: Signature,
     /// The `#![…]` at the start of the body.
     pub(crate) inner_attributes: Vec<Attribute>,
-    /// What is between the braces.
+    /// Tokens between the braces.
     pub(crate) body: TokenStream,
 }
 
@@ -42,7 +42,7 @@ impl Parse for TracedFn {
     }
 }
 
-/// Whether what comes is a function, and not a `const` item, an `unsafe impl` or an `extern` block.
+/// Returns whether a function follows, and not a `const` item, an `unsafe impl` or an `extern` block.
 fn is_function(input: ParseStream<'_>) -> bool {
     fn modifiers(input: ParseStream<'_>) -> Result<()> {
         input.parse::<Option<Token![const]>>()?;

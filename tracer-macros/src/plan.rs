@@ -12,7 +12,7 @@ use crate::parameters::{Parameter, parameters};
 use crate::parse::TracedFn;
 use crate::returned::{ReturnedTypes, Waits, returned};
 
-/// What to expand a function to. Everything in it is allowed.
+/// Plan of a function's expansion. Everything in it is allowed.
 pub(crate) struct ExpansionPlan<'a> {
     pub(crate) kind: TraceKind,
     pub(crate) name: Option<&'a Expr>,
@@ -20,14 +20,14 @@ pub(crate) struct ExpansionPlan<'a> {
     pub(crate) provider: Option<&'a Expr>,
     /// The arguments to keep, if any were asked for.
     pub(crate) kept: Option<Vec<Parameter<'a>>>,
-    /// What gives the tokens of the answer.
+    /// Expression that gives the tokens of the answer.
     pub(crate) usage: Option<&'a Expr>,
-    /// Where `result` is written.
+    /// Span of `result`.
     pub(crate) result: Option<Span>,
     /// In the order written; the flag has no value.
     pub(crate) guardrails: Vec<GuardrailOption<'a>>,
     pub(crate) cancel_on_exceed: bool,
-    /// Where the SDK is, when not at `::tracer_sdk`.
+    /// Path of the SDK, when not at `::tracer_sdk`.
     pub(crate) sdk: Option<&'a Path>,
     pub(crate) returned: ReturnedTypes,
 }
@@ -58,7 +58,7 @@ pub(crate) fn plan<'a>(arguments: &'a TraceArguments, function: &'a TracedFn) ->
         mistakes.add(Error::new_spanned(constness, messages::CONST_FN));
     }
     if let Some(late) = arguments.entries.iter().find(|entry| is_kind(entry)) {
-        // What else is wrong may be so only for the kind that was not meant.
+        // Other mistakes may be mistakes only for the kind that was not meant.
         return Err(Error::new(late.span, messages::late_kind(&late.word)));
     }
     let mut seen: Vec<&str> = Vec::new();
@@ -69,7 +69,7 @@ pub(crate) fn plan<'a>(arguments: &'a TraceArguments, function: &'a TracedFn) ->
         }
     }
     if plan.kind == TraceKind::Tool && plan.kept.is_none() && function.signature.inputs.is_empty() {
-        // What takes nothing is always asked the same: that is known, and nothing of it is secret.
+        // A function without parameters always has the same input: that is known, and nothing of it is secret.
         plan.kept = Some(Vec::new());
     }
     if plan.kind == TraceKind::Llm && !seen.contains(&"model") {
@@ -228,7 +228,7 @@ impl Mistakes {
         }
     }
 
-    /// What was wanted, if there were none.
+    /// Returns `wanted`, if there were no mistakes.
     fn or<T>(self, wanted: T) -> Result<T> {
         self.0.map_or(Ok(wanted), Err)
     }

@@ -1,4 +1,4 @@
-//! What a function's signature says of the value that it returns: its type, and whether it is a future.
+//! The type of a function's value by its signature, future or not.
 //!
 //! The signature alone decides, never the body, so that `async_trait` and functions that build their future in any way are
 //! treated alike.
@@ -6,7 +6,7 @@
 use syn::punctuated::Punctuated;
 use syn::{GenericArgument, PathArguments, PathSegment, ReturnType, Signature, Token, Type, TypeParamBound};
 
-/// What is awaited, if anything, and where.
+/// Future that is awaited, if any, and where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Waits {
     /// A plain function.
@@ -19,18 +19,18 @@ pub(crate) enum Waits {
     OnBoxed,
 }
 
-/// The types of a function's value. `None` stands for what has no name in its body: all of it is `impl Trait`, or it is `!`.
+/// The types of a function's value. `None` means no name in its body: all of it is `impl Trait`, or it is `!`.
 pub(crate) struct ReturnedTypes {
     pub(crate) waits: Waits,
     /// The function is declared never to return: `-> !`.
     pub(crate) never: bool,
-    /// What the body gives.
+    /// Type of the body's value.
     pub(crate) of_body: Option<Type>,
-    /// What the caller has in the end: the output of a returned future.
+    /// Type that the caller has in the end: the output of a returned future.
     pub(crate) in_the_end: Option<Type>,
 }
 
-/// Looks at a signature.
+/// Reads a signature.
 pub(crate) fn returned(signature: &Signature) -> ReturnedTypes {
     let of_body = nameable(match &signature.output {
         ReturnType::Default => Some(syn::parse_quote!(())),

@@ -33,7 +33,7 @@ fn is_absolute(file: &[&str]) -> bool {
         .is_some_and(|first| first.is_empty() || first.ends_with(':'))
 }
 
-/// How many parts at the start of `file` are the last ones of `package`, at most. The file's own name is never among them.
+/// Most parts at the start of `file` that are the last ones of `package`. The file's own name is never one.
 fn shared_parts(package: &[&str], file: &[&str]) -> usize {
     let most = package.len().min(file.len().saturating_sub(1));
     (0..=most)

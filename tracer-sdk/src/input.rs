@@ -1,13 +1,13 @@
 //! Opening files that somebody else may have put there: with a clone, an archive, or by another program.
 //!
-//! Whatever has the name of our file can be a device without an end, a pipe that nobody writes to, or larger than the memory.
-//! Only regular files are read, and of each only up to a limit.
+//! Whatever has the name of our file can be a device without an end, a pipe without a writer, or larger than the
+//! memory. Only regular files are read, and of each only up to a limit.
 
 use std::fs::{File, FileType, OpenOptions};
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Whether a symbolic link in the place of a file is followed.
+/// Policy for a symbolic link in the place of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkPolicy {
     /// To a regular file: a project may share its settings, its policy.

@@ -18,7 +18,7 @@ pub mod settings;
 pub mod testing;
 mod write;
 
-/// What a run is on disk, in types: spans, metadata, projected records, names, IDs, times, versions, problems.
+/// Types of a run on disk: spans, metadata, projected records, names, IDs, times, versions, problems.
 pub mod format {
     pub use tracer_format::{
         Counts, Dropped, ErrorPayload, EventType, ForkOrigin, GateTrial, InvalidId, InvalidTag, InvalidTime,

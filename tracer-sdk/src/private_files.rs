@@ -19,7 +19,7 @@ pub fn private_folder() -> DirBuilder {
     builder
 }
 
-/// Opens files; what else is asked for is to be added.
+/// Opens files; the caller adds the access mode.
 #[must_use]
 pub fn private_file() -> OpenOptions {
     let mut options = OpenOptions::new();

@@ -1,5 +1,4 @@
-//! What the SDK knows of the process that it runs in: whether it is still the one that a run belongs to, and locks that
-//! a fork never leaves behind.
+//! Process identity, fork detection, and locks that a fork never leaves behind.
 //!
 //! A forked child has a copy of all memory and one thread. What another thread of the parent held at that moment is held
 //! for ever in the child, so that nothing there may be waited for: neither a lock nor a value that is being initialised.
@@ -16,7 +15,7 @@ use std::time::Duration;
 use once_cell::race::OnceBox;
 use serde::Serialize;
 
-/// What tells this process from a later one with the same number.
+/// Identity that distinguishes this process from a later one with the same number.
 #[derive(Debug, Clone, Serialize)]
 pub struct OwnIdentity {
     /// When it started, in clock ticks since the machine's boot.
@@ -32,7 +31,7 @@ pub struct OwnIdentity {
 }
 
 impl OwnIdentity {
-    /// Where the system tells it in `/proc`.
+    /// Reads it from `/proc`, where the system has that.
     fn read() -> Self {
         let status = std::fs::read_to_string("/proc/self/stat").ok();
         // The name of the program, in parentheses, may hold anything; the start time is the 20th field behind it.
@@ -60,7 +59,7 @@ pub fn own_namespace(kind: &str) -> Option<String> {
     Some(path.to_string_lossy().into_owned())
 }
 
-/// The identity of this process. It is asked of the system once: each run needs it, and a receiver begins thousands.
+/// The identity of this process. It is read from the system once: each run needs it, and a receiver begins thousands.
 pub fn process_identity() -> OwnIdentity {
     static KNOWN: PerProcess<(u32, OwnIdentity)> =
         PerProcess::new(|process| (process.id(), OwnIdentity::read()));
@@ -97,7 +96,7 @@ impl OwnProcess {
         self.id
     }
 
-    /// Whether it runs this code. Asked for every span: a child that was made past the C library is not noticed.
+    /// Returns whether this process runs the code. Called for every span: it misses a child made past the C library.
     #[inline]
     pub(crate) fn is_current(&self) -> bool {
         #[cfg(unix)]
@@ -119,7 +118,7 @@ impl OwnProcess {
     }
 }
 
-/// What counts the forks of this process; `None` where that cannot be known without waiting for another thread.
+/// Counter of the forks of this process; `None` where that cannot be known without waiting for another thread.
 #[cfg(unix)]
 fn fork_counter() -> Option<forkguard::atfork::Guard> {
     use std::sync::atomic::{AtomicU8, Ordering};
@@ -136,8 +135,8 @@ fn fork_counter() -> Option<forkguard::atfork::Guard> {
             counter
         }
         Err(INSTALLED) => forkguard::atfork::Guard::try_new().ok(),
-        // Another thread is at it, or was when this process was forked off: the installation is waited for by whoever
-        // asks for a counter meanwhile.
+        // Another thread installs the handler, or did when this process was forked off: a counter requested meanwhile
+        // would wait for that installation.
         Err(_) => None,
     }
 }
@@ -194,7 +193,7 @@ impl<T> OwnLock<T> {
         self.value.try_lock().or_else(|| self.wait())
     }
 
-    /// Waits for a thread of this process, which goes on, unlike one that a fork has left behind.
+    /// Waits for a thread of this process, which keeps running, unlike one that a fork has left behind.
     #[cold]
     fn wait(&self) -> Option<MutexGuard<'_, T>> {
         self.process.is_surely_current().then(|| self.value.lock())
@@ -269,7 +268,7 @@ pub(crate) fn coarse_now() -> Duration {
     START.elapsed()
 }
 
-/// How much time has passed since a time of [`coarse_now`], or some milliseconds more: never less.
+/// Time passed since a time of [`coarse_now`], or some milliseconds more: never less.
 #[cfg(all(feature = "tracing", target_os = "linux"))]
 pub(crate) fn since_coarse(time: Duration) -> Duration {
     // The coarse clock is this one as it was at its last step.

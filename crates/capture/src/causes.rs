@@ -1,4 +1,4 @@
-//! What is behind an error.
+//! Causes of an error.
 
 use std::error::Error;
 

@@ -14,7 +14,7 @@ pub(crate) struct Unpacked<'a> {
     pub(crate) is_cut: bool,
 }
 
-/// How the compressions begin that say so, for bodies whose head does not.
+/// Magic numbers of the compressions that have one, for bodies whose headers name none.
 const MAGIC: [(&[u8], &str); 2] = [(b"\x1f\x8b\x08", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd")];
 
 /// The compressions that a `Content-Encoding` names, the one that was applied last first.
@@ -54,7 +54,7 @@ fn is_text(bytes: &[u8]) -> bool {
     std::str::from_utf8(bytes).is_ok_and(|text| !text.contains('\0'))
 }
 
-/// What reads a body of this compression; none where it is not known.
+/// Decoder for this compression; `None` when it is not known.
 fn reader<'a>(name: &str, body: &'a [u8]) -> Option<Box<dyn Read + 'a>> {
     const BUFFER_BYTES: usize = 16 * 1024;
     if name.eq_ignore_ascii_case("br") {

@@ -33,17 +33,17 @@ pub struct PreparedAnswer {
     pub headers: Vec<(String, String)>,
     /// The body, in the chunks that it is written in.
     pub chunks: Vec<Bytes>,
-    /// Whether the connection breaks off behind the last chunk, as the recorded one did.
+    /// `true` when the connection breaks off behind the last chunk, as the recorded one did.
     pub breaks_off: bool,
-    /// Whether it was recorded earlier; an answer of our own, such as an error, was not.
+    /// `true` when it was recorded earlier; `false` for an answer of our own, such as an error.
     pub is_replayed: bool,
-    /// Whether the event of a stream with nothing but tokens does not go on to the client, as it did not when recorded.
+    /// `true` when the event of a stream with nothing but tokens is withheld from the client, as it was when recorded.
     pub hides_usage: bool,
-    /// How long nothing comes at all, before even the status does.
+    /// Delay before the status, in which nothing is sent.
     pub delay: Duration,
 }
 
-/// A request that goes on to the provider in place of the one that the client sent.
+/// A request that is forwarded to the provider in place of the one that the client sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangedRequest {
     /// The path behind the provider's own segment, if it is another one.
@@ -52,24 +52,24 @@ pub struct ChangedRequest {
     pub body: Vec<u8>,
 }
 
-/// What becomes of a request.
+/// Decision about a request.
 #[derive(Debug)]
 pub enum RequestDecision {
-    /// It goes on to the provider as it is.
+    /// It is forwarded to the provider unchanged.
     PassOn,
-    /// It goes on to the provider changed.
+    /// It is forwarded to the provider changed.
     PassOnAs(ChangedRequest),
     /// It is answered here.
     Answer(PreparedAnswer),
 }
 
-/// What decides whether a request goes on to the provider. Called by many threads at once; what is slow belongs elsewhere.
+/// Decides whether a request is forwarded to the provider. Called by many threads at once; slow work belongs elsewhere.
 pub trait Responder: Send + Sync + 'static {
-    /// What becomes of this request.
+    /// Decides about this request.
     fn respond(&self, request: &IncomingRequest<'_>) -> RequestDecision;
 }
 
-/// How an exchange ended.
+/// End of an exchange.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExchangeEnd {
     /// The answer came to its end.
@@ -97,20 +97,20 @@ pub struct FinishedExchange<'a> {
     pub arrivals: &'a [(usize, Duration)],
     /// When the answer had ended.
     pub ended: SystemTime,
-    /// How it ended.
+    /// End of the exchange.
     pub end: &'a ExchangeEnd,
     /// Parts of the bodies are missing: they were too large.
     pub is_cut: bool,
     /// The answer was a recorded one.
     pub is_replayed: bool,
-    /// The event of a stream with nothing but tokens did not go on to the client.
+    /// The event of a stream with nothing but tokens was withheld from the client.
     pub hides_usage: bool,
 }
 
-/// What keeps exchanges. Called by the one thread that records, after the client has its answer.
+/// Sink for finished exchanges. Called by the one thread that records, after the client has its answer.
 pub trait ExchangeSink: Send + 'static {
-    /// Keeps an exchange. Gives the number of the call, from 1, among the calls of models that are kept beside the run;
-    /// `None` when it is not kept there, or is no call of a model.
+    /// Keeps an exchange. Returns the number of the call, from 1, among the calls of models that are kept next to the
+    /// run; `None` when it is not kept there, or is no call of a model.
     fn keep(&mut self, exchange: &FinishedExchange<'_>) -> Option<u64>;
 }
 
@@ -128,16 +128,16 @@ const KEPT_HEADERS: [&str; 11] = [
     "x-request-id",
     "x-should-retry",
 ];
-/// How the names of others begin that are kept.
+/// Name prefixes of further headers that are kept.
 const KEPT_PREFIXES: [&str; 2] = ["anthropic-ratelimit-", "x-ratelimit-"];
 
-/// Whether a header of an answer is kept, and may be replayed; `name` is in small letters.
+/// Returns whether a header of an answer is kept, and may be replayed; `name` is in small letters.
 #[must_use]
 pub(crate) fn is_kept_header(name: &str) -> bool {
     KEPT_HEADERS.contains(&name) || KEPT_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
 
-/// Parameters of a query that say what is asked for; others may be keys.
+/// Query parameters that define the request; others may be keys.
 const KEPT_PARAMETERS: [&str; 4] = ["alt", "api-version", "beta", "stream"];
 
 /// The parameters of a query that are no credentials, in alphabetical order.

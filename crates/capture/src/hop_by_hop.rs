@@ -14,7 +14,7 @@ const HOP_BY_HOP: [&str; 9] = [
     "upgrade",
 ];
 
-/// Whether a header is one, by its name or because `Connection` lists it.
+/// Returns whether a header is hop-by-hop, by its name or because `Connection` lists it.
 pub(crate) fn is_hop_by_hop(headers: &HeaderMap, name: &HeaderName) -> bool {
     let named = headers
         .get_all(header::CONNECTION)

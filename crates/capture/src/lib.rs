@@ -1,5 +1,6 @@
-//! What records without code: spans and logs that other programs send become runs, and runs are sent on
-//! (`docs/spec/capture.md`).
+//! Recording without code changes.
+//!
+//! Spans and logs that other programs send become runs, and runs are sent on (`docs/spec/capture.md`).
 //!
 //! OTLP comes in over HTTP and gRPC, or from files; [`OtlpSink`] is the seam between the wire and the runs.
 

@@ -2,8 +2,8 @@
 
 use std::net::IpAddr;
 
-/// Whether a host, without its port, is this machine's loopback: an address, `localhost`, or a name below it, which is
-/// reserved.
+/// Returns whether a host, without its port, is this machine's loopback: an address, `localhost`, or a name below it,
+/// which is reserved.
 ///
 /// ```
 /// use tracer_capture::is_loopback_host;

@@ -7,8 +7,8 @@ use opentelemetry_proto::tonic::trace::v1::ResourceSpans;
 
 use crate::otlp::Repairs;
 
-/// What takes decoded OTLP. Implementations are called from many threads and return when everything that they accepted
-/// is on the disk: what was acknowledged is never lost.
+/// Sink for decoded OTLP. Implementations are called from many threads and return when everything that they accepted is
+/// on the disk: what was acknowledged is never lost.
 pub trait OtlpSink: Send + Sync + 'static {
     /// Takes spans.
     ///
@@ -28,7 +28,7 @@ pub trait OtlpSink: Send + Sync + 'static {
     fn note_repairs(&self, _repairs: &Repairs) {}
 }
 
-/// What became of an accepted request: OTLP's partial success.
+/// Result of an accepted request: OTLP's partial success.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Accepted {

@@ -2,8 +2,8 @@
 
 use super::names::{self, Name};
 
-/// Keys whose texts name something or say of what kind it is, beside the format's own. Whatever is not listed is taken for
-/// content: a vocabulary that is not known yet gives nothing away.
+/// Attribute keys whose text is a name or a kind, in addition to the format's own keys. Any key that is not listed
+/// counts as content, so that an unknown vocabulary leaks nothing.
 const NAMING_KEYS: [&str; 129] = [
     "agent.name",
     "agent_name",
@@ -139,7 +139,7 @@ const NAMING_KEYS: [&str; 129] = [
 /// Beginnings of keys whose texts describe the program.
 const PROGRAM_NAMESPACES: [&str; 5] = ["code.", "otel.", "process.runtime.", "service.", "telemetry."];
 
-/// What the keys of messages begin with that have an attribute for each of their parts: a number follows.
+/// Key prefixes of messages that have one attribute per part; an index follows the prefix.
 const MESSAGE_NAMESPACES: [&str; 5] = [
     "gen_ai.completion.",
     "gen_ai.prompt.",
@@ -179,8 +179,8 @@ const OWN_CONTENT: [Name; 7] = [
     names::WORKING_DIRECTORY,
 ];
 
-/// Whether a text under an attribute's key may quote what was said: a prompt, an answer, what a tool was given, an error's
-/// message. Numbers never do. A key that is not known may.
+/// Returns whether a text under an attribute key may quote content: a prompt, an answer, tool arguments, an error
+/// message. Numbers never do; an unknown key may.
 ///
 /// ```
 /// use tracer_sdk::format::may_hold_content;
@@ -215,7 +215,7 @@ pub fn may_hold_content(key: &str) -> bool {
 /// The description of a span's status, which is an error's message.
 const OTEL_DESCRIPTION: &str = "otel.status_description";
 
-/// Whether a text under a member of a message names something: a role, a tool, why a model stopped.
+/// Returns whether a text under a member of a message is a name: a role, a tool, a finish reason.
 pub fn names_in_message(member: &str) -> bool {
     NAMING_MEMBERS.binary_search(&member).is_ok()
 }

@@ -1,4 +1,4 @@
-//! What the type of an error says beside its name (specification, *Payloads*).
+//! Classification of errors by their type (specification, *Payloads*).
 
 /// The error of a run that its loop guardrail stopped.
 pub const LOOP_ABORT: &str = "LoopAbort";
@@ -24,7 +24,7 @@ pub fn class(error_type: &str) -> &str {
     error_type.rsplit(['.', ':']).next().unwrap_or(error_type)
 }
 
-/// Whether the error is that of a guardrail.
+/// Returns whether the error is that of a guardrail.
 ///
 /// ```
 /// use tracer_sdk::format::error_type;
@@ -37,7 +37,7 @@ pub fn is_guardrail(error_type: &str) -> bool {
     matches!(class(error_type), LOOP_ABORT | GUARDRAIL_EXCEEDED)
 }
 
-/// Whether the error says that the work was given up, and not that it went wrong.
+/// Returns whether the error is a cancellation and not a failure.
 ///
 /// ```
 /// use tracer_sdk::format::error_type;
@@ -53,7 +53,7 @@ pub fn is_cancellation(error_type: &str) -> bool {
     )
 }
 
-/// Whether the error only passes the work on to another agent.
+/// Returns whether the error only hands the work over to another agent.
 ///
 /// ```
 /// use tracer_sdk::format::error_type;
@@ -67,7 +67,7 @@ pub fn is_hand_over(error_type: &str) -> bool {
     class(error_type) == "ParentCommand"
 }
 
-/// Whether the error only says that the work waits for a person, who answers before it goes on.
+/// Returns whether the error only says that the work waits for a person, who answers before it continues.
 ///
 /// ```
 /// use tracer_sdk::format::error_type;

@@ -28,7 +28,7 @@ pub struct ForkOrigin {
     pub run: TraceId,
     /// The first of that run's model calls that was not answered as recorded, from 1.
     pub at: u64,
-    /// What was changed from there on, in words; empty when nothing was.
+    /// Changes from that point on, in words; empty when there are none.
     #[serde(default)]
     pub changes: Vec<String>,
 }

@@ -8,7 +8,7 @@ use super::RunMeta;
 /// The key in `meta.json`.
 pub const GATE_KEY: &str = "gate";
 
-/// Which trial of which gate a run is.
+/// The gate that a run is a trial of, and the number of the trial.
 ///
 /// ```
 /// use tracer_sdk::format::GateTrial;

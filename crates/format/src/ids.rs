@@ -64,7 +64,7 @@ const HEX: [[u8; 2]; 256] = {
 };
 
 impl TraceId {
-    /// How many hex characters a trace ID has.
+    /// Length of a trace ID, in hex characters.
     pub const LENGTH: usize = 32;
 
     /// The ID with this value; `None` for zero, which is not an ID.
@@ -109,7 +109,7 @@ impl TraceId {
 }
 
 impl SpanId {
-    /// How many hex characters a span ID has.
+    /// Length of a span ID, in hex characters.
     pub const LENGTH: usize = 16;
 
     /// The ID with this value; `None` for zero, which is not an ID.

@@ -66,7 +66,7 @@ pub const RUNS_FOLDER: &str = "runs";
 /// The longest line that is written to a span log, in bytes with its newline (decisions, section 5).
 pub const MAX_LINE_BYTES: usize = 1024 * 1024;
 
-/// Whether a value is the default one, which serde then leaves out of JSON.
+/// Returns whether a value is its type's default, which serde then leaves out of JSON.
 pub fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::{StoredTime, TraceId};
 
 words! {
-    /// How a run stands on disk (specification, *States and transitions*).
+    /// Status of a run on disk (specification, *States and transitions*).
     ///
     /// ```
     /// use tracer_sdk::format::RecordedStatus;
@@ -30,7 +30,7 @@ words! {
 }
 
 impl RecordedStatus {
-    /// Whether the run has ended.
+    /// Returns whether the run has ended.
     ///
     /// ```
     /// use tracer_sdk::format::RecordedStatus;
@@ -44,7 +44,7 @@ impl RecordedStatus {
     }
 }
 
-/// How many records of each type the projection of a run has (decisions, section 4).
+/// Number of records of each type in the projection of a run (decisions, section 4).
 ///
 /// ```
 /// use tracer_sdk::testing::capture;
@@ -74,7 +74,7 @@ impl Counts {
         self.loop_warnings += more.loop_warnings;
     }
 
-    /// How many more records than `before`.
+    /// Subtracts the earlier counts `before`.
     #[must_use]
     pub fn saturating_sub(self, before: Self) -> Self {
         Self {
@@ -101,7 +101,7 @@ impl Counts {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Dropped {
-    /// How many spans are missing from the log.
+    /// Number of spans that are missing from the log.
     pub spans: u64,
     /// Why the first one is missing.
     pub reason: String,
@@ -138,11 +138,11 @@ pub struct RunMeta {
     pub started_at: StoredTime,
     /// When the run ended.
     pub ended_at: Option<StoredTime>,
-    /// How long the run took, in milliseconds.
+    /// Duration of the run, in milliseconds.
     pub duration_ms: Option<u64>,
-    /// How the run stands.
+    /// Status of the run.
     pub status: RecordedStatus,
-    /// What the run counted when the file was last written.
+    /// Counts of the run when the file was last written.
     pub counts: Counts,
     /// Keys that this version does not know, kept when the file is rewritten.
     #[cfg_attr(feature = "schema", schemars(flatten, with = "super::schema::AdditiveKeys"))]
@@ -162,8 +162,9 @@ pub const UNFINISHED_SPANS: &str = "unfinished_spans";
 pub(crate) const UNATTACHED: &str = "unattached";
 
 impl RunMeta {
-    /// Whether `counts` are those of the run's records. The process that ended the run did not see what other processes
-    /// wrote into its log: such a run is counted by its readers, and spans of processes that died may be missing as parents.
+    /// Returns whether `counts` are those of the run's records. The process that ended the run did not see the lines
+    /// that other processes wrote into its log: such a run is counted by its readers, and spans of processes that died
+    /// may be missing as parents.
     ///
     /// ```
     /// assert!(tracer_sdk::testing::capture(|| ()).meta.has_exact_counts());
@@ -190,8 +191,8 @@ impl RunMeta {
         })
     }
 
-    /// How many parts of records were left out, because they are past what a record keeps: attributes, logs, links, errors of
-    /// the run, pieces of a streamed answer.
+    /// Number of parts of records that were left out, because they exceed the limits of a record: attributes, logs,
+    /// links, errors of the run, pieces of a streamed answer.
     ///
     /// ```
     /// use tracer_sdk::testing::capture;
@@ -208,7 +209,7 @@ impl RunMeta {
         self.additive_count(LEFT_OUT)
     }
 
-    /// How many spans ended after the run had ended, in tasks and threads that outlived it.
+    /// Number of spans that ended after the run had ended, in tasks and threads that outlived it.
     ///
     /// ```
     /// let folder = tempfile::tempdir()?;
@@ -226,7 +227,7 @@ impl RunMeta {
         self.additive_count(LATE_SPANS)
     }
 
-    /// How many spans had not ended when the run did, and have not ended since.
+    /// Number of spans that had not ended when the run did, and have not ended since.
     ///
     /// ```
     /// let folder = tempfile::tempdir()?;
@@ -245,8 +246,8 @@ impl RunMeta {
         self.additive_count(UNFINISHED_SPANS)
     }
 
-    /// How many records of the process found no run while this one was live: several runs were, and the thread or task was
-    /// given none of them.
+    /// Number of records of the process that found no run while this one was live: there were several live runs, and
+    /// none was set for the thread or task.
     ///
     /// ```
     /// use tracer_sdk::testing::capture;
@@ -258,7 +259,7 @@ impl RunMeta {
         self.additive_count(UNATTACHED)
     }
 
-    /// How many tool calls of an imported run ran in parallel, though each names another one as its parent.
+    /// Number of tool calls of an imported run that ran in parallel, though each names another one as its parent.
     ///
     /// ```
     /// use tracer_sdk::testing::capture;
@@ -270,7 +271,7 @@ impl RunMeta {
         self.imported_count("parallel_calls")
     }
 
-    /// How long before the root the first span of an imported run began, as their clocks differ, in milliseconds.
+    /// Time by which the first span of an imported run began before the root, as their clocks differ, in milliseconds.
     ///
     /// ```
     /// use tracer_sdk::testing::capture;
@@ -294,7 +295,7 @@ impl RunMeta {
         self.imported_count("late_began_before_root_ms")
     }
 
-    /// How many of the loop warnings are loops, as the emitter counted that saw all of the run.
+    /// Number of loop warnings that are loops, as counted by the emitter that saw all of the run.
     ///
     /// ```
     /// use tracer_sdk::testing::capture;

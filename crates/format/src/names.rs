@@ -44,7 +44,7 @@ impl Name {
         self.spellings
     }
 
-    /// Whether `text` is one of the spellings.
+    /// Returns whether `text` is one of the spellings.
     ///
     /// ```
     /// use tracer_sdk::format::names;
@@ -74,7 +74,7 @@ impl Name {
     }
 }
 
-/// Whether an attribute key belongs to the format itself or decides what type a span has, so that a user's own
+/// Returns whether an attribute key belongs to the format itself or decides the type of a span, so that a user's own
 /// attribute must not take it.
 ///
 /// ```
@@ -90,13 +90,13 @@ pub fn is_reserved(key: &str) -> bool {
         || [OPERATION, PROVIDER, TOOL_NAME].iter().any(|name| name.is(key))
 }
 
-/// Whether a key is one of the format itself.
+/// Returns whether a key is one of the format itself.
 pub fn is_own(key: &str) -> bool {
     const PREFIXES: [&str; NAMESPACES] = ["tracer.", "maida.", "agentdbg."];
     PREFIXES.iter().any(|prefix| key.starts_with(prefix))
 }
 
-/// What the attributes of a run's tags begin with, the spelling that this project writes first.
+/// Key prefixes of a run's tags; the first one is the spelling that this project writes.
 ///
 /// ```
 /// assert_eq!(tracer_sdk::format::names::TAG_PREFIXES[0], "tracer.tag.");
@@ -135,7 +135,7 @@ macro_rules! name {
     ($($spelling:literal),+) => { Name { spellings: &[$($spelling),+] } };
 }
 
-/// How many namespaces the keys of the format exist under; their spellings come first.
+/// Number of namespaces of the format's keys; their spellings come first.
 pub(crate) const NAMESPACES: usize = 3;
 
 /// A key of the format itself, under each namespace, then whatever OpenTelemetry calls it.
@@ -155,7 +155,7 @@ macro_rules! namespaced {
 // The root span.
 /// The run's name.
 pub const RUN_NAME: Name = namespaced!("run_name");
-/// What built or interprets the program: `rustc 1.95.0` for ours.
+/// Compiler or interpreter of the program: `rustc 1.95.0` for ours.
 pub const PYTHON_VERSION: Name = namespaced!("python_version");
 /// `darwin`, `linux` or `win32`.
 pub const PLATFORM: Name = namespaced!("platform");
@@ -163,13 +163,13 @@ pub const PLATFORM: Name = namespaced!("platform");
 pub const WORKING_DIRECTORY: Name = namespaced!("cwd");
 /// The program's arguments, as JSON text of an array.
 pub const ARGUMENTS: Name = namespaced!("argv");
-/// How many model calls the run made.
+/// Number of model calls of the run.
 pub const LLM_CALLS: Name = namespaced!("llm_calls");
-/// How many tool calls the run made.
+/// Number of tool calls of the run.
 pub const TOOL_CALLS: Name = namespaced!("tool_calls");
-/// How many errors the run has.
+/// Number of errors of the run.
 pub const ERRORS: Name = namespaced!("errors");
-/// How many loop warnings the run has.
+/// Number of loop warnings of the run.
 pub const LOOP_WARNINGS: Name = namespaced!("loop_warnings");
 
 // Any span.
@@ -185,24 +185,24 @@ pub const ERROR_TYPE: Name = namespaced!("error_type", "exception.type");
 pub const ERROR_MESSAGE: Name = namespaced!("error_message", "exception.message");
 /// The error's class, as OpenTelemetry stores it.
 pub const SENT_ERROR_TYPE: Name = name!("error.type");
-/// Where the error came from.
+/// Stack trace of the error.
 pub const ERROR_STACK: Name = namespaced!("error_stack", "exception.stacktrace");
 /// The context was inferred: the thread had none, and one run was live.
 pub const CONTEXT: Name = namespaced!("context");
 
-/// What reports the span: the module of the library that opened it.
+/// Reporter of the span: the module of the library that opened it.
 pub const SCOPE: Name = name!("otel.scope.name");
 /// A layer of this process recorded the span.
 pub const LAYER: Name = namespaced!("layer");
-/// What was inferred of the span and not reported by its emitter, separated by commas: `error`.
+/// Fields of the span that were inferred and not reported by its emitter, separated by commas: `error`.
 pub const INFERRED: Name = namespaced!("inferred");
-/// What was joined from other spans of the run, separated by commas: `arguments`, `result`.
+/// Fields that were joined from other spans of the run, separated by commas: `arguments`, `result`.
 pub const JOINED: Name = namespaced!("joined");
-/// Who saw a call, where that is not the program itself: `proxy`.
+/// Observer of a call, where that is not the program itself: `proxy`.
 pub const SOURCE: Name = namespaced!("source");
 /// The span was made of a log record: the record's event name without its agent.
 pub const FROM_LOG: Name = namespaced!("from_log");
-/// A tool call that follows from an answer and the next request: nobody saw it run.
+/// A tool call that follows from an answer and the next request: its execution was not observed.
 pub const DERIVED: Name = namespaced!("derived");
 /// A model call that a recorded answer answered, so that it cost nothing.
 pub const REPLAYED: Name = namespaced!("replayed");
@@ -210,7 +210,7 @@ pub const REPLAYED: Name = namespaced!("replayed");
 pub const CLIENT_MODEL: Name = namespaced!("client_model");
 /// Which conversation of the program a call on the wire belongs to, from 1.
 pub const THREAD: Name = namespaced!("thread");
-/// Which of the model calls it is that are kept beside the run, from 1: what `tracer fork --at` takes.
+/// Index of the model call among those stored with the run, from 1: the argument of `tracer fork --at`.
 pub const CALL_NUMBER: Name = namespaced!("call_number");
 /// The span of the failed request that a model call tries again.
 pub const RETRY_OF: Name = namespaced!("retry_of");
@@ -227,11 +227,11 @@ pub const LOST: Name = namespaced!("lost");
 pub const AFTER_END: Name = namespaced!("after_end");
 /// The span replaces one that had not ended when its run did and that others name as their parent.
 pub const UNFINISHED: Name = namespaced!("unfinished");
-/// How many timed spans had not ended when the run did.
+/// Number of timed spans that had not ended when the run did.
 pub const UNFINISHED_SPANS: Name = namespaced!("unfinished_spans");
-/// What is known of them: JSON text of an array.
+/// The unfinished spans: JSON text of an array.
 pub const UNFINISHED_LIST: Name = namespaced!("unfinished_list");
-/// How many attributes of a span were left out, so that its line is not too long.
+/// Number of attributes of a span that were left out, so that its line is not too long.
 pub const LEFT_OUT: Name = namespaced!("left_out_attributes");
 /// The root was made by the receiver: the trace has none, or several (capture, section 2).
 pub const SYNTHETIC: Name = namespaced!("synthetic");
@@ -245,7 +245,7 @@ pub const SOURCE_PARENT: Name = namespaced!("source_parent_span_id");
 pub const JOINED_SPANS: Name = namespaced!("joined_spans");
 /// The trace that a span was sent in, where its run has another ID.
 pub const SOURCE_TRACE: Name = namespaced!("source_trace_id");
-/// How many spans a process lost that worked for another one's run.
+/// Number of spans lost by a process that worked for another one's run.
 pub const DROPPED_SPANS: Name = namespaced!("dropped_spans");
 /// Why it lost the first of them.
 pub const DROPPED_REASON: Name = namespaced!("dropped_reason");
@@ -255,15 +255,15 @@ pub const DROPPED_REASON: Name = namespaced!("dropped_reason");
 pub const GUARDRAIL: Name = namespaced!("guardrail");
 /// The limit that was set.
 pub const THRESHOLD: Name = namespaced!("threshold");
-/// What was reached.
+/// The value that was reached.
 pub const ACTUAL: Name = namespaced!("actual");
-/// How many model calls are not in the cost that was reached, because their cost is not known.
+/// Number of model calls of unknown cost, which are missing from the cost that was reached.
 pub const UNPRICED_CALLS: Name = namespaced!("unpriced_calls");
 
 // A model call.
 /// The provider: `openai`, `anthropic`, `local`, …
 pub const PROVIDER: Name = name!("gen_ai.system", "gen_ai.provider.name");
-/// What kind of operation the span is: `chat`, `execute_tool`, …
+/// Operation kind of the span: `chat`, `execute_tool`, …
 pub const OPERATION: Name = name!("gen_ai.operation.name");
 /// The model that was asked.
 pub const REQUEST_MODEL: Name = name!("gen_ai.request.model");
@@ -320,7 +320,7 @@ pub const WEB_SEARCHES: Name = namespaced!("usage.web_searches");
 /// Which numbers of the provider's usage have no count here, separated by commas: the call costs at least what the counts
 /// do.
 pub const USAGE_NOT_COUNTED: Name = namespaced!("usage.not_counted");
-/// Whether a tool call was let run: `allow`, `deny`, `require_approval`.
+/// Decision on a tool call: `allow`, `deny`, `require_approval`.
 pub const DECISION: Name = name!("gen_ai.tool.call.decision.outcome");
 /// By which prices the provider served the call, where it says: `default`, `flex`, `priority`, …
 pub const SERVICE_TIER: Name = namespaced!(
@@ -358,7 +358,7 @@ pub const FINISH_REASONS: Name = name!("gen_ai.response.finish_reasons");
 pub const TIME_TO_FIRST_CHUNK: Name = namespaced!("time_to_first_chunk_ms");
 /// Which attempt at the same call it is, from 1.
 pub const ATTEMPT: Name = namespaced!("attempt");
-/// How many chunks a streamed answer had.
+/// Number of chunks of a streamed answer.
 pub const CHUNKS: Name = namespaced!("chunks");
 /// The messages sent, as OpenTelemetry's newer convention stores them.
 pub const INPUT_MESSAGES: Name = name!("gen_ai.input.messages");
@@ -370,7 +370,7 @@ pub const AGENT_NAME: Name = name!("gen_ai.agent.name");
 pub const QUESTION: Name = namespaced!("question");
 /// The answer that it gave.
 pub const ANSWER: Name = namespaced!("answer");
-/// Where documents are retrieved from.
+/// Data source of a retrieval.
 pub const DATA_SOURCE: Name = name!("gen_ai.data_source.id");
 /// The system prompt, as OpenTelemetry's newer convention stores it.
 pub const SYSTEM_INSTRUCTIONS: Name = name!("gen_ai.system_instructions");
@@ -421,17 +421,17 @@ pub mod event_keys {
     pub const RESULT: &str = "result";
     /// A state, JSON text.
     pub const STATE: &str = "state";
-    /// What changed since the last state, JSON text.
+    /// Changes since the last state, JSON text.
     pub const DIFF: &str = "diff";
     /// The repeated block of a loop.
     pub const PATTERN: &str = "pattern";
     /// `repeated_call` or `cycle`.
     pub const PATTERN_TYPE: &str = "pattern_type";
-    /// How many signatures the repeated block has.
+    /// Length of the repeated block, in signatures.
     pub const PATTERN_LENGTH: &str = "pattern_length";
-    /// How often the block was repeated.
+    /// Number of repetitions of the block.
     pub const REPETITIONS: &str = "repetitions";
-    /// How many records the window held.
+    /// Size of the window, in records.
     pub const WINDOW_SIZE: &str = "window_size";
     /// The records that make up the evidence, JSON text of an array.
     pub const EVIDENCE_EVENT_IDS: &str = "evidence_event_ids";
@@ -445,7 +445,7 @@ pub mod span_names {
     pub const LOOP_WARNING: &str = "loop_warning";
     /// A captured error.
     pub const ERROR: &str = "error";
-    /// What a process lost that worked for another one's run.
+    /// Losses of a process that worked for another one's run.
     pub const DROPPED: &str = "dropped spans";
 }
 

@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 words! {
-    /// How a call ended, as far as its recording says. Not seen is not failed: a call without a result, an answer or a
-    /// status has an unknown outcome, which is never counted as a failure.
+    /// Outcome of a call, to the extent that it was recorded. Not seen is not failed: a call without a result, an
+    /// answer or a status has an unknown outcome, which is never counted as a failure.
     ///
     /// ```
     /// use tracer_sdk::format::Outcome;
@@ -30,7 +30,7 @@ words! {
 }
 
 impl Outcome {
-    /// Whether it is counted as a failed call: a call that was given up brought nothing, either.
+    /// Returns whether it counts as a failed call; a cancelled call has no result, either.
     ///
     /// ```
     /// use tracer_sdk::format::Outcome;

@@ -1,4 +1,6 @@
-//! What is wrong with a run directory: a code, a place and a message that never holds a value from the file.
+//! Problems of a run directory: code, place and message.
+//!
+//! A message never holds a value from the file.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -74,7 +76,7 @@ words! {
 }
 
 impl ProblemCode {
-    /// Whether the files could not be read at all, so that nothing can be said about their content.
+    /// Returns whether the files could not be read at all, so that nothing can be said about their content.
     ///
     /// ```
     /// use tracer_sdk::format::ProblemCode;
@@ -90,7 +92,8 @@ impl ProblemCode {
         )
     }
 
-    /// Whether this is a warning: every field can be read and has its type, but what they say does not fit together.
+    /// Returns whether this is a warning: every field can be read and has its type, but the values contradict each
+    /// other.
     ///
     /// ```
     /// use tracer_sdk::format::ProblemCode;
@@ -129,12 +132,12 @@ impl fmt::Display for ProblemCode {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Problem {
-    /// What kind of problem it is.
+    /// Kind of the problem.
     pub code: ProblemCode,
-    /// Where: `meta.json`, `meta.json.<field>`, `spans.jsonl`, `spans.jsonl:<line>`,
+    /// Place: `meta.json`, `meta.json.<field>`, `spans.jsonl`, `spans.jsonl:<line>`,
     /// `spans.jsonl:<line>.<field>` or `spans.jsonl:<line>.events[<n>].<field>`.
     pub location: String,
-    /// What is wrong and what would be right.
+    /// The error, and the expected value.
     pub message: Cow<'static, str>,
 }
 

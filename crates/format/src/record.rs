@@ -10,7 +10,7 @@ use super::names::{Name, USAGE_COUNTS};
 use super::{Counts, Outcome, RecordedStatus, Timestamp, TraceId};
 
 words! {
-    /// What a record tells about (specification, *Event types*).
+    /// Type of a record (specification, *Event types*).
     ///
     /// ```
     /// use tracer_sdk::format::EventType;
@@ -89,22 +89,22 @@ pub struct Record {
     pub parent_id: Option<String>,
     /// When, as the file has it.
     pub ts: String,
-    /// How long it took, in milliseconds; `None` for what has no duration.
+    /// Duration, in milliseconds; `None` for a record without one.
     pub duration_ms: Option<u64>,
     /// When its span ended, to the microsecond; `None` for what has no end. No part of the JSON.
     pub end: Option<Timestamp>,
     /// The span's name as stored.
     pub name: String,
-    /// What happened.
+    /// Type-specific content.
     pub payload: Payload,
     /// The user's own metadata.
     pub meta: Map<String, Value>,
-    /// What its span marks itself as besides, where it does; no part of the JSON.
+    /// Further marks of its span, if any; no part of the JSON.
     pub marks: Option<Box<OtherMarks>>,
 }
 
-/// What a span marks itself as beside the type of its record. The projection gives each span one type; whoever must not
-/// be deceived by how a call is spelt, a gate, looks at the other marks, too.
+/// Marks of a span in addition to the type of its record. The projection gives each span one type; a gate, which must
+/// not be deceived by the spelling of a call, checks the other marks, too.
 ///
 /// ```
 /// use tracer_sdk::format::OtherMarks;
@@ -121,19 +121,19 @@ pub struct OtherMarks {
     pub tools: Vec<String>,
     /// The tokens that the span of a tool call reports, when it also names a model or reports tokens.
     pub usage: Option<Usage>,
-    /// Whether a recorded answer answered a model call, which cost nothing then.
+    /// `true` when a model call was answered from a recording, which cost nothing.
     pub is_replayed: bool,
-    /// Whether no result was seen, so that the outcome is unknown.
+    /// `true` when no result was seen, so that the outcome is unknown.
     pub is_unknown: bool,
-    /// Whether it waits for a person; its outcome is unknown then.
+    /// `true` when it waits for a person; its outcome is unknown then.
     pub is_waiting: bool,
-    /// What it asked of a model that is no model call: embeddings, a ranking, a transcript, an image.
+    /// Request to a model that is no model call: embeddings, a ranking, a transcript, an image.
     pub service: Option<ServiceCall>,
-    /// Whether it is no step of its own: it repeats a call, or was there for calls that turned out to be elsewhere.
+    /// `true` when it is no step of its own: it repeats a call, or was there for calls that turned out to be elsewhere.
     pub is_leftover: bool,
 }
 
-/// What was asked of a model that is no model call, such as embeddings: its record has no type, and it is not free.
+/// Request to a model that is no model call, such as embeddings: its record has no type, and it is not free.
 ///
 /// ```
 /// use tracer_sdk::Usage;
@@ -146,7 +146,7 @@ pub struct OtherMarks {
 pub struct ServiceCall {
     /// The model that was asked.
     pub model: String,
-    /// Who sells it.
+    /// Provider of the model.
     pub provider: String,
     /// The model that answered, where that is known.
     pub response_model: Option<String>,
@@ -216,7 +216,7 @@ impl Record {
         self.meta.get(key).filter(|_| is_of_agent)
     }
 
-    /// Whether a recorded answer answered the call, which cost nothing then.
+    /// Returns whether the call was answered from a recording, which cost nothing.
     ///
     /// ```
     /// use tracer_sdk::testing::capture;
@@ -229,7 +229,7 @@ impl Record {
         self.marks.as_ref().is_some_and(|marks| marks.is_replayed)
     }
 
-    /// How what it records ended; `Ok` of what has no end of its own.
+    /// Outcome of the recorded step; `Ok` for a record that has no end of its own.
     ///
     /// ```
     /// use tracer_sdk::format::Outcome;
@@ -257,7 +257,7 @@ impl Record {
         }
     }
 
-    /// Whether it waits for a person.
+    /// Returns whether it waits for a person.
     ///
     /// ```
     /// use tracer_sdk::testing::capture;
@@ -270,8 +270,8 @@ impl Record {
         self.marks.as_ref().is_some_and(|marks| marks.is_waiting)
     }
 
-    /// Whether it is no step: the span of a record that another reporter of the same call wrote, or that held calls which turned
-    /// out to be elsewhere. It counts nowhere, and is shown with the call.
+    /// Returns whether it is no step: the span of a record that another reporter of the same call wrote, or that held
+    /// calls which turned out to be elsewhere. It counts nowhere, and is shown with the call.
     ///
     /// ```
     /// use tracer_sdk::testing::capture;
@@ -284,7 +284,7 @@ impl Record {
         self.marks.as_ref().is_some_and(|marks| marks.is_leftover)
     }
 
-    /// What the record tells about.
+    /// Type of the record.
     ///
     /// ```
     /// use tracer_sdk::format::EventType;
@@ -340,7 +340,7 @@ pub enum Payload {
     RunStart {
         /// The run's label.
         run_name: Option<String>,
-        /// What built or interprets the program.
+        /// Compiler or interpreter of the program.
         python_version: Option<String>,
         /// `darwin`, `linux` or `win32`.
         platform: Option<String>,
@@ -359,13 +359,13 @@ pub enum Payload {
     LlmCall {
         /// The model that was asked.
         model: String,
-        /// What it was asked: an object, a string or null.
+        /// Prompt: an object, a string or null.
         #[cfg_attr(feature = "schema", schemars(schema_with = "super::schema::content"))]
         prompt: Value,
-        /// What it answered: an object, a string or null.
+        /// Response: an object, a string or null.
         #[cfg_attr(feature = "schema", schemars(schema_with = "super::schema::content"))]
         response: Value,
-        /// What it used.
+        /// Token usage.
         usage: Usage,
         /// Whose model it is.
         provider: String,
@@ -380,23 +380,23 @@ pub enum Payload {
         /// `ok` or `error`.
         #[cfg_attr(feature = "schema", schemars(schema_with = "super::schema::outcome"))]
         status: RecordedStatus,
-        /// What went wrong, when the status is `error`.
+        /// The error, when the status is `error`.
         error: Option<ErrorPayload>,
     },
     /// `TOOL_CALL`.
     ToolCall {
         /// The tool.
         tool_name: String,
-        /// What it was given: an object, a string or null.
+        /// Arguments: an object, a string or null.
         #[cfg_attr(feature = "schema", schemars(schema_with = "super::schema::content"))]
         args: Value,
-        /// What it gave: an object, a string or null.
+        /// Result: an object, a string or null.
         #[cfg_attr(feature = "schema", schemars(schema_with = "super::schema::content"))]
         result: Value,
         /// `ok` or `error`.
         #[cfg_attr(feature = "schema", schemars(schema_with = "super::schema::outcome"))]
         status: RecordedStatus,
-        /// What went wrong, when the status is `error`.
+        /// The error, when the status is `error`.
         error: Option<ErrorPayload>,
     },
     /// `STATE_UPDATE`.
@@ -404,7 +404,7 @@ pub enum Payload {
         /// The state: an object, a string or null.
         #[cfg_attr(feature = "schema", schemars(schema_with = "super::schema::content"))]
         state: Value,
-        /// What changed: an object, a string or null; left out when it was not computed.
+        /// Changes: an object, a string or null; left out when they were not computed.
         #[serde(skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "schema", schemars(schema_with = "super::schema::content"))]
         diff: Option<Value>,
@@ -419,13 +419,13 @@ pub enum Payload {
         #[serde(skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "schema", schemars(with = "String"))]
         pattern_type: Option<String>,
-        /// How many signatures the block has; absent in legacy runs.
+        /// Length of the block, in signatures; absent in legacy runs.
         #[serde(skip_serializing_if = "Option::is_none")]
         #[cfg_attr(feature = "schema", schemars(with = "u64"))]
         pattern_length: Option<u64>,
-        /// How often the block was repeated.
+        /// Number of repetitions of the block.
         repetitions: u64,
-        /// How many records the window held.
+        /// Size of the window, in records.
         window_size: u64,
         /// The records that make up the evidence.
         evidence_event_ids: Vec<String>,
@@ -437,7 +437,7 @@ pub enum Payload {
         /// `ok` or `error`.
         #[cfg_attr(feature = "schema", schemars(schema_with = "super::schema::outcome"))]
         status: RecordedStatus,
-        /// What went wrong, when the status is `error`.
+        /// The error, when the status is `error`.
         error: Option<ErrorPayload>,
     },
 }
@@ -482,14 +482,14 @@ impl Payload {
 pub struct ErrorPayload {
     /// The error's class: `ParseIntError`, `GuardrailExceeded`, `panic`, …
     pub error_type: String,
-    /// What it says.
+    /// Error message.
     pub message: String,
-    /// Where it came from.
+    /// Stack trace.
     pub stack: Option<String>,
 }
 
 words! {
-    /// What is charged for a model call that its counts do not say.
+    /// Charge for a model call that its counts do not include.
     ///
     /// ```
     /// use tracer_sdk::format::UsageGap;
@@ -500,8 +500,8 @@ words! {
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(rename_all = "snake_case")]
     pub enum UsageGap in tracer_sdk::format {
-        /// Something besides: the provider reported a number that is not understood, or that has no count here. The call
-        /// costs at least what its counts do.
+        /// An additional charge: the provider reported a number that is not understood, or that has no count here. The
+        /// call costs at least what its counts do.
         Parts = "parts",
         /// Other prices than the usual ones: those of a batch, of flexible or of preferred service.
         ServiceTier = "service_tier",
@@ -572,11 +572,11 @@ pub struct Usage {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "u64"))]
     pub output_video_tokens: Option<u64>,
-    /// Searches of the web that the provider made for the answer and charges beside its tokens.
+    /// Web searches that the provider made for the answer and charges in addition to its tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "u64"))]
     pub web_searches: Option<u64>,
-    /// What is charged for the call that these counts do not say, if anything.
+    /// Charge for the call that these counts do not include, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "UsageGap"))]
     pub gap: Option<UsageGap>,
@@ -603,7 +603,7 @@ impl Usage {
     /// Nothing is known.
     const NONE: Self = Self::from_parts([None; Self::PARTS]);
 
-    /// How many counts there are.
+    /// Number of counts.
     pub const PARTS: usize = 15;
 
     /// The counts, in the order of the fields.
@@ -679,7 +679,7 @@ impl Usage {
         counts.filter_map(|(name, tokens)| Some((name, tokens?)))
     }
 
-    /// Adds the tokens of another call, as far as it says; of a sum a gap is not known.
+    /// Adds the known token counts of another call; of a sum a gap is not known.
     ///
     /// ```
     /// use tracer_sdk::Usage;

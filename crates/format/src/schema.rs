@@ -126,7 +126,7 @@ impl JsonSchema for Record {
 
 /// For each event type, that the payload is the one of this type.
 fn payloads(generator: &mut SchemaGenerator) -> Vec<Schema> {
-    // The types are in the order of `Payload`, of which a derive gives the shapes without them.
+    // The types are in the order of `Payload`; a derive gives its shapes without them.
     let mut shapes = Payload::json_schema(generator);
     let shapes = shapes.remove("anyOf").unwrap_or_default();
     let shapes = shapes.as_array().cloned().unwrap_or_default();
@@ -141,12 +141,12 @@ fn payloads(generator: &mut SchemaGenerator) -> Vec<Schema> {
         .collect()
 }
 
-/// How a call ended, which is a status that is never `running`.
+/// Schema of the outcome of a call: a status that is never `running`.
 pub(crate) fn outcome(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "string", "enum": [RecordedStatus::Ok, RecordedStatus::Error]})
 }
 
-/// What the specification types as "object, string or null".
+/// Schema of the type "object, string or null" of the specification.
 pub(crate) fn content(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": ["object", "string", "null"]})
 }

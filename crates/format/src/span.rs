@@ -33,7 +33,7 @@ words! {
 }
 
 words! {
-    /// How a span ended.
+    /// Status of a span.
     ///
     /// ```
     /// use tracer_sdk::format::StatusCode;
@@ -67,7 +67,7 @@ words! {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SpanEvent {
-    /// What happened.
+    /// Name of the event.
     pub name: String,
     /// When.
     pub timestamp: StoredTime,
@@ -104,21 +104,21 @@ pub struct SpanRecord {
     pub start_time: StoredTime,
     /// When it ended; `None` while it has not.
     pub end_time: Option<StoredTime>,
-    /// How long it took, in milliseconds.
+    /// Duration, in milliseconds.
     pub duration_ms: Option<u64>,
     /// Key and value pairs.
     #[cfg_attr(feature = "schema", schemars(schema_with = "super::schema::attributes"))]
     pub attributes: Map<String, Value>,
-    /// What happened within it.
+    /// Events within the span.
     pub events: Vec<SpanEvent>,
-    /// How it ended.
+    /// Status.
     pub status_code: StatusCode,
-    /// What went wrong, when it did.
+    /// Error description; empty without an error.
     pub status_description: String,
 }
 
 impl SpanRecord {
-    /// Whether this is the span of the run itself.
+    /// Returns whether this is the span of the run itself.
     ///
     /// ```
     /// use tracer_sdk::testing::capture;

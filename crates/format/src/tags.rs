@@ -203,7 +203,8 @@ impl Tags {
         self.0.iter().map(|(key, value)| (key.as_str(), value.as_str()))
     }
 
-    /// The tags among the attributes of a span, whoever wrote it: what is too long is cut, and what is too many left out.
+    /// The tags among the attributes of a span of any emitter: long ones are cut, and those past the limit are left
+    /// out.
     ///
     /// ```
     /// use tracer_sdk::format::Tags;

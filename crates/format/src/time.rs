@@ -45,7 +45,7 @@ impl fmt::Display for InvalidTime {
 
 impl std::error::Error for InvalidTime {}
 
-/// How many bytes [`Timestamp::write`] writes.
+/// Length of the output of [`Timestamp::write`], in bytes.
 const WRITTEN_LENGTH: usize = "2026-01-01T00:00:00.000000Z".len();
 
 /// The last second of the year 9999: what lies past it has no RFC 3339 form.
@@ -162,7 +162,7 @@ impl Timestamp {
     }
 }
 
-/// How many bytes of a written timestamp are before its fraction.
+/// Length of a written timestamp before its fraction, in bytes.
 const SECOND_LENGTH: usize = "2026-01-01T00:00:00".len();
 
 /// The second after 1970 that a thread has written last, and its text.
@@ -172,7 +172,7 @@ thread_local! {
     static WRITTEN_SECOND: Cell<WrittenSecond> = const { Cell::new((0, *b"1970-01-01T00:00:00")) };
 }
 
-/// The text of a whole second. What is recorded in a row lies in the same one: to calculate each anew takes 2 % of the
+/// The text of a whole second. Consecutive records mostly share it: to calculate it for each one takes 2 % of the
 /// instructions of a tool call.
 fn written_second(seconds: i64) -> [u8; SECOND_LENGTH] {
     // A thread that is ending remembers nothing.

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Serialize, Serializer};
 
-/// How many decimals of a dollar are kept: a price per million tokens may have 18.
+/// Number of decimals of a dollar that are kept: a price per million tokens may have 18.
 const DECIMALS: u32 = 24;
 /// A dollar in the smallest amount that is kept.
 const DOLLAR: u128 = 10_u128.pow(DECIMALS);
@@ -119,7 +119,7 @@ impl Usd {
         Self(self.0.saturating_add(other.0))
     }
 
-    /// What is left of it without `other`; nothing where that is more.
+    /// The difference to `other`; zero where `other` is larger.
     ///
     /// ```
     /// use tracer_sdk::format::Usd;

@@ -1,9 +1,9 @@
 //! The storage contract's version and which versions a reader accepts (specification, *Versioning*).
 
-/// What new emitters declare in `meta.json.spec_version`.
+/// Value of `meta.json.spec_version` that new emitters declare.
 pub const SPEC_VERSION: &str = "0.2.0";
 
-/// Whether this reader understands a declared version.
+/// Level of support for a declared version.
 ///
 /// ```
 /// use tracer_sdk::format::{SPEC_VERSION, Support, support};
@@ -20,7 +20,7 @@ pub enum Support {
     Unsupported,
 }
 
-/// Whether a run that declares `version` can be read; `None` is a `meta.json` without a version.
+/// Support for a run that declares `version`; `None` is a `meta.json` without a version.
 ///
 /// ```
 /// use tracer_sdk::format::{Support, support};

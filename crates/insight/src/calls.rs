@@ -35,7 +35,7 @@ struct StoredCall {
     is_model_call: bool,
     is_failed: bool,
     span_id: Option<SpanId>,
-    /// `None` when nothing is known of what it was asked.
+    /// `None` when the arguments or prompt of the call are not known.
     fingerprint: Option<u64>,
 }
 
@@ -59,7 +59,7 @@ pub struct Call<'a> {
     pub event_type: EventType,
     /// The model or the tool.
     pub name: &'a str,
-    /// Whether it failed; false where a baseline does not know.
+    /// `true` when the call failed; `false` where a baseline does not know.
     pub is_failed: bool,
     /// Tells calls with other arguments apart; null when they are not known.
     #[serde(serialize_with = "hex")]
@@ -75,8 +75,8 @@ fn hex<S: serde::Serializer>(fingerprint: &Option<u64>, serializer: S) -> Result
 }
 
 impl Call<'_> {
-    /// Whether one of two calls failed and the other did not. A baseline knows the ends of its calls as little as their
-    /// records.
+    /// Returns whether one of two calls failed and the other did not. A baseline knows the ends of its calls as little
+    /// as their records.
     pub(crate) fn ends_otherwise(&self, other: &Self) -> bool {
         self.event_id.is_some() && other.event_id.is_some() && self.is_failed != other.is_failed
     }
@@ -97,7 +97,7 @@ impl CallList {
         calls
     }
 
-    /// Calls of which only the names are known, each with its step where that is known; an empty name is not known.
+    /// Calls known by name only, each with its step where that is known; an empty name is not known.
     pub(crate) fn of_names<'a>(names: impl IntoIterator<Item = (EventType, &'a str, Option<u32>)>) -> Self {
         let mut calls = Self::default();
         for (event_type, name, step) in names {
@@ -163,7 +163,7 @@ impl CallList {
         });
     }
 
-    /// How many calls there are.
+    /// Number of calls.
     ///
     /// ```
     /// assert_eq!(tracer_insight::comparison::CallList::default().len(), 0);
@@ -173,7 +173,7 @@ impl CallList {
         self.calls.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there is no call.
     ///
     /// ```
     /// assert!(tracer_insight::comparison::CallList::default().is_empty());

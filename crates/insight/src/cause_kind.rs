@@ -89,7 +89,7 @@ impl CauseKind {
         self.names().0
     }
 
-    /// What every sentence about it begins with.
+    /// First words of every sentence about the cause.
     pub(crate) const fn words(self) -> &'static str {
         self.names().1
     }

@@ -1,4 +1,6 @@
-//! What model calls cost, in words and numbers: every surface shows them so, and what is not known is never shown as 0.
+//! Cost of model calls, in words and numbers.
+//!
+//! Every surface shows them so, and an unknown cost is never shown as 0.
 
 use serde::Serialize;
 use tracer_sdk::format::{Usage, Usd};
@@ -6,7 +8,7 @@ use tracer_sdk::prices::{CallCost, CostSum, NoPrice};
 
 use crate::text;
 
-/// What the calls of a run cost, for a line of facts: `$0.12`, or `at least $0.12, 2 of 9 calls have no price`, or
+/// Cost of the calls of a run, for a line of facts: `$0.12`, or `at least $0.12, 2 of 9 calls have no price`, or
 /// `cost unknown`. `None` where no call was made.
 ///
 /// ```
@@ -83,7 +85,7 @@ pub fn known_words(cost: &CostSum) -> Option<String> {
     (cost.has_known() || cost.replayed > 0).then(|| cell(cost))
 }
 
-/// Whether something is shown of what calls cost: where tokens are known, or the cost itself.
+/// Returns whether a cost is shown for calls: where tokens are known, or the cost itself.
 pub fn is_shown(cost: &CostSum, tokens: &Usage) -> bool {
     let has_tokens = [
         tokens.prompt_tokens,
@@ -93,7 +95,7 @@ pub fn is_shown(cost: &CostSum, tokens: &Usage) -> bool {
     cost.has_known() || cost.replayed > 0 || has_tokens.iter().any(Option::is_some)
 }
 
-/// What one call costs, in its row: `$0.0021`, `≥ $0.0021`, `$0 replayed`; `None` where it is not known.
+/// Cost of one call, in its row: `$0.0021`, `≥ $0.0021`, `$0 replayed`; `None` where it is not known.
 pub fn of_call(cost: CallCost) -> Option<String> {
     match (cost.usd(), cost.priced) {
         (Ok(usd), _) if cost.is_replayed => Some(format!("{usd} replayed")),
@@ -103,7 +105,7 @@ pub fn of_call(cost: CallCost) -> Option<String> {
     }
 }
 
-/// The same with what is known besides, for its page: `cost $0.0021`, `cost unknown: no price of this model`,
+/// Cost of one call in full, for its page: `cost $0.0021`, `cost unknown: no price of this model`,
 /// `cost $0: replayed, it would have cost $0.0021`.
 pub(crate) fn of_call_in_full(cost: CallCost) -> String {
     let least = if cost.is_least { "at least " } else { "" };
@@ -116,7 +118,7 @@ pub(crate) fn of_call_in_full(cost: CallCost) -> String {
     }
 }
 
-/// What model calls cost, as JSON has it.
+/// Cost of model calls, as JSON has it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CostReport {
@@ -124,9 +126,9 @@ pub struct CostReport {
     pub usd: Option<Usd>,
     /// US dollars of the calls whose price is known: the cost is at least this.
     pub known_usd: Usd,
-    /// How many calls have no known price, or one that is known in part.
+    /// Number of calls without a known price, or with one that is known in part.
     pub unpriced_calls: u64,
-    /// How many calls were answered from a recording, so that they cost nothing.
+    /// Number of calls that were answered from a recording, so that they cost nothing.
     pub replayed_calls: u64,
     /// US dollars that these would have cost; null where there is none, or the price of one is not known.
     pub replayed_usd: Option<Usd>,

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 use tracer_runs::StartedSpan;
 use tracer_sdk::format::{EventType, Payload, Record, RecordedStatus, TraceId, Usage};
 
-/// The record of a call that has begun and not ended, of which nothing but its name is known.
+/// The record of a call that has begun and not ended, with only its name known.
 pub(crate) fn record(run_id: TraceId, started: &StartedSpan) -> Record {
     Record {
         event_id: started.span_id.to_string(),

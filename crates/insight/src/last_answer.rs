@@ -1,4 +1,4 @@
-//! What can be wrong with the last answer of a model although its call did not fail.
+//! Problems of the last model answer although its call did not fail.
 
 use serde_json::Value;
 use tracer_sdk::format::{EventType, Payload};
@@ -55,7 +55,8 @@ pub(crate) struct AnswerProblem<'a> {
 }
 
 impl AnswerProblem<'_> {
-    /// Whether the provider or the model kept the answer back, or could not give it: the reason for what the run lacks.
+    /// Returns whether the provider or the model kept the answer back, or could not give it: the reason for what the
+    /// run lacks.
     pub(crate) fn is_withheld(&self) -> bool {
         matches!(
             self.kind,
@@ -64,7 +65,7 @@ impl AnswerProblem<'_> {
     }
 }
 
-/// What is wrong with the last answer; nothing when it cannot be known, or when its call failed.
+/// Problem of the last answer; `None` when there is none, when it cannot be known, or when its call failed.
 pub(crate) fn problem<'a>(steps: &'a [Step<'a>]) -> Option<AnswerProblem<'a>> {
     let is_model = |step: &&Step<'_>| step.record.event_type() == EventType::LlmCall;
     let step = steps.iter().filter(is_model).max_by_key(|step| step.number)?;
@@ -132,7 +133,7 @@ pub(crate) fn problem<'a>(steps: &'a [Step<'a>]) -> Option<AnswerProblem<'a>> {
     None
 }
 
-/// What the provider says of the reason.
+/// Text of the provider about the reason.
 fn reason_text(response: &Value) -> Option<String> {
     const PLACES: [&str; 4] = [
         "/promptFeedback/blockReasonMessage",
@@ -144,7 +145,7 @@ fn reason_text(response: &Value) -> Option<String> {
     text.filter(|text| !text.trim().is_empty()).map(str::to_owned)
 }
 
-/// Whether a tool was run before, or asked for in an earlier answer, after which the run went on.
+/// Returns whether a tool was run before, or asked for in an earlier answer that the run continued after.
 fn is_run(tool: &str, last: &Step<'_>, steps: &[Step<'_>]) -> bool {
     let earlier = steps.iter().filter(|step| step.number < last.number);
     earlier.into_iter().any(|step| match &step.record.payload {

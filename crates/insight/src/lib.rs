@@ -1,4 +1,4 @@
-//! What a recorded run means: its steps, its conversation, its loops, and how two runs differ.
+//! Meaning of a recorded run: steps, conversation, loops, comparison of two runs.
 //!
 //! Every sentence, label and number that more than one surface shows (terminal, page, HTML file, Markdown, API) is
 //! composed here, once. Nothing here performs I/O or knows a terminal, a server or the gate.

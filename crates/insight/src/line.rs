@@ -15,7 +15,7 @@ pub enum Tone {
     Good,
     /// It failed.
     Bad,
-    /// Something to look at: a loop, an interruption, damage.
+    /// Something to check: a loop, an interruption, damage.
     Warning,
     /// It is going on.
     Active,

@@ -20,7 +20,7 @@ const MAX_LINE_LENGTH: usize = 160;
 /// assert_eq!(code(""), "(empty)");
 /// ```
 pub fn code(value: &str) -> String {
-    // What is cut off anyway is not looked at: a name may be as long as the disk allows.
+    // The part that is cut off anyway is not read: a name may be as long as the disk allows.
     let start: String = value.chars().take(MAX_LENGTH + 1).collect();
     let shown: String = text::fit(&text::printable(&start), MAX_LENGTH)
         .chars()

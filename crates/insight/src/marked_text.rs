@@ -3,7 +3,7 @@
 //! A trace holds whatever a model, a tool or a stranger's web page wrote, instructions to the next reader among it. Where a
 //! model reads, each text of a trace is between `⟦` and `⟧`, on one line or as a block whose lines begin with `| `. Neither
 //! sign can come from a trace: within content they become `[` and `]`. Control characters become visible signs, and
-//! characters that nobody sees become one `�` for each series.
+//! invisible characters become one `�` for each series.
 
 use crate::value_summary;
 
@@ -11,7 +11,7 @@ use crate::value_summary;
 pub const OPEN: char = '⟦';
 /// Ends content of a trace.
 pub const CLOSE: char = '⟧';
-/// What precedes each line of a block of content.
+/// Prefix of each line of a block of content.
 const LINE_PREFIX: &str = "| ";
 /// The sentence that explains the marks, at the top of every text for a model.
 pub const LEGEND: &str =
@@ -50,10 +50,10 @@ impl MarkedText {
         self
     }
 
-    /// Adds content of a trace, of which at most `max_bytes` bytes are shown.
+    /// Adds content of a trace; at most `max_bytes` bytes of it are shown.
     #[must_use]
     pub fn with_content(mut self, text: &str, max_bytes: usize) -> Self {
-        // What is past the limit is only counted; a name may have a million characters.
+        // Text past the limit is only counted; a name may have a million characters.
         self.parts.push(MarkedPart::Content {
             text: value_summary::with_markers(text),
             max_bytes,
@@ -167,7 +167,7 @@ fn harmless(text: &str, max_bytes: usize, layout: Layout) -> (String, usize) {
             char if char.is_whitespace() => ShownSign::Space,
             char => sign(char),
         };
-        // A series of white space is one space, a series of what nobody sees is one sign.
+        // A series of white space is one space, a series of invisible characters is one sign.
         let is_repeated = before == Some(sign)
             && (sign == ShownSign::Hidden || (sign == ShownSign::Space && layout == Layout::OneLine));
         before = Some(sign);
@@ -201,7 +201,7 @@ enum ShownSign {
     Line,
 }
 
-/// What a character is shown as.
+/// Sign shown for a character.
 fn sign(char: char) -> ShownSign {
     match char {
         '⟦' => ShownSign::Char('['),
@@ -214,7 +214,7 @@ fn sign(char: char) -> ShownSign {
     }
 }
 
-/// Whether a character is one that nobody sees, and that could carry a hidden text: default-ignorable and private ones,
+/// Returns whether a character is invisible and could carry a hidden text: default-ignorable and private ones,
 /// selectors of variants, the plane of tags, and what is no character at all.
 fn is_hidden(char: char) -> bool {
     matches!(char,

@@ -5,10 +5,10 @@ use tracer_sdk::format::Usd;
 use crate::profile::{METRICS, Metric, MetricUnit};
 use crate::units;
 
-/// What is said of a value that nobody knows.
+/// Text for an unknown value.
 pub const UNKNOWN: &str = "unknown";
 
-/// What people call the metric; of a metric of one tool the name as it is.
+/// Label of the metric for people; of a metric of one tool the name as it is.
 pub fn label(metric: &str) -> &str {
     if let Some(spec) = METRICS.iter().find(|spec| spec.name == metric) {
         return spec.label;
@@ -76,7 +76,7 @@ pub fn percent(share: f64) -> String {
     format!("{} %", text.strip_suffix(".0").unwrap_or(&text))
 }
 
-/// How a value changed: `+5 (+83 %)`, `+4 (new)`; empty when it did not.
+/// Change of a value: `+5 (+83 %)`, `+4 (new)`; empty when it did not change.
 ///
 /// ```
 /// use tracer_insight::metric_words::change;
@@ -107,7 +107,7 @@ pub fn change(metric: &str, before: Option<f64>, after: Option<f64>) -> String {
     format!("{amount} ({sign}{percentage:.0} %)")
 }
 
-/// The nearest whole number, as far as there is one.
+/// The nearest whole number, if there is one.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

@@ -27,7 +27,7 @@ const MAX_ASKED: usize = 10_000;
 const MAX_DISPATCHED: usize = 64;
 /// Size of a log that is read whole for them where a run is shown, in bytes.
 const MAX_LOG_BYTES: u64 = 4 * 1024 * 1024;
-/// How a model is answered that its call did not run, in lower case.
+/// Phrases of a reply to the model when its call did not run, in lower case.
 const REFUSALS: [&str; 17] = [
     "not run",
     "not executed",
@@ -105,7 +105,7 @@ struct RequestedTool {
 #[derive(Debug, Clone, Default)]
 pub struct NotRunReader {
     asked: Vec<RequestedTool>,
-    /// Those that no record of a tool is known of yet, by each of their [`name_keys`].
+    /// Those without a record of a tool yet, by each of their [`name_keys`].
     open: HashMap<String, Vec<usize>>,
     /// Those without a reply, in order.
     unanswered: Vec<usize>,
@@ -140,7 +140,7 @@ impl NotRunReader {
                     self.dispatch(args);
                 }
             }
-            // A sub-agent that is asked for as a tool.
+            // A sub-agent that is requested as a tool.
             Payload::Unknown { .. } => {
                 let name = record.name.rsplit(' ').next().unwrap_or_default();
                 self.run(name, &Value::Null);
@@ -338,7 +338,7 @@ fn names_one(one: &str, other: &str) -> bool {
     name_keys(one).iter().any(|key| other.contains(key))
 }
 
-/// The keys of a name, of which two names of one tool share one: its letters, and those of its last part.
+/// The keys of a name: its letters, and those of its last part. Two names of one tool share at least one key.
 fn name_keys(name: &str) -> Vec<String> {
     let last = name.rsplit(['.', ':', '/', ' ']).next().unwrap_or(name);
     let last = letters(last.rsplit("__").next().unwrap_or(last));

@@ -2,16 +2,16 @@
 //! (gate-2, section 1).
 //!
 //! The emitter's own loop detection belongs to the candidate, which can switch it off; this one belongs to the gate. It
-//! compares calls as [`tracer_sdk::loops`] does, but for the times and IDs of the calls themselves, and looks at blocks of any
-//! length: at tool calls, whatever model calls and states were recorded in between, and at model calls that no tool call
-//! parts. Calls that only read do not hide what is repeated around them. Attempts are one call.
+//! compares calls as [`tracer_sdk::loops`] does, but for the times and IDs of the calls themselves, and examines blocks
+//! of any length: tool calls, whatever model calls and states were recorded in between, and model calls that no tool
+//! call parts. Calls that only read do not hide what is repeated around them. Attempts are one call.
 
 use std::collections::{BTreeMap, HashMap};
 
 use crate::calls::{Call, CallList};
 use tracer_sdk::loops::{self, Likeness, Trail, TrailKind};
 
-/// How often a block must come in a row.
+/// Number of consecutive repetitions that make a block a loop.
 const MIN_REPETITIONS: usize = 3;
 /// More findings are left out; each is a loop of its own.
 const MAX_FINDINGS: usize = 50;
@@ -51,9 +51,9 @@ const CHANGING: &[&str] = &[
 pub struct RepeatedCalls {
     /// The names of the calls in the block; of a long block the first ones.
     pub pattern: Vec<String>,
-    /// How many calls the block has.
+    /// Number of calls in the block.
     pub pattern_length: u64,
-    /// How often it came in a row.
+    /// Number of consecutive repetitions.
     pub repetitions: u64,
     /// The step at which it began, from 1.
     pub first_step: u64,
@@ -66,11 +66,11 @@ pub struct RepeatedCalls {
 pub(crate) struct RunLoops {
     /// Calls that are known to have asked the same, in the order in which they began.
     pub(crate) same: Vec<RepeatedCalls>,
-    /// Calls of which it is not known what they asked, nor what came of them.
+    /// Calls with neither a known input nor a known outcome.
     pub(crate) unknown: Vec<RepeatedCalls>,
-    /// How many loop warnings rest on calls that are known to differ.
+    /// Number of loop warnings that rest on calls that are known to differ.
     pub(crate) harmless_warnings: u64,
-    /// How many rest on calls of which it is not known, or that are not there.
+    /// Number of loop warnings that rest on calls where that is not known, or that are not there.
     pub(crate) open_warnings: u64,
 }
 
@@ -128,7 +128,7 @@ pub(crate) fn find(calls: &CallList, trail: &Trail) -> RunLoops {
                     .unwrap_or(0);
                 finder.add(&repeated, repeated.len() / repetitions.max(1), repetitions);
             }
-            // What is not all there is judged by what is.
+            // An incomplete block is judged by the calls that are there.
             None => {}
         }
     }
@@ -148,7 +148,7 @@ pub(crate) fn find(calls: &CallList, trail: &Trail) -> RunLoops {
 #[derive(Debug, Clone, Copy)]
 struct Symbol {
     number: u64,
-    /// Whether it is known what was asked, or what came of it.
+    /// `true` when the input or the outcome of the call is known.
     is_known: bool,
     /// Its number among the calls.
     call: usize,
@@ -275,7 +275,7 @@ impl Finder<'_> {
     }
 }
 
-/// Whether a tool only reads, judged by its name: nothing has changed when it comes back.
+/// Returns whether a tool only reads, judged by its name: nothing has changed when it comes back.
 fn only_reads(tool: &str) -> bool {
     let words = crate::volatile::words(tool);
     let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
@@ -287,7 +287,7 @@ fn only_reads(tool: &str) -> bool {
 struct RepeatedBlock {
     start: usize,
     period: usize,
-    /// How many symbols the repetitions have, a last one that is cut short included.
+    /// Number of symbols in the repetitions, a last one that is cut short included.
     length: usize,
 }
 
@@ -300,9 +300,9 @@ impl RepeatedBlock {
 /// The blocks that come [`MIN_REPETITIONS`] times or more, shortest first; a block that lies within another finding is reported
 /// once.
 ///
-/// For each period `p` it is enough to look at every `p`-th place: repetitions that long cover one of them and the next.
-/// How far they reach to both sides is found by comparing hashes of ranges, so that the time grows with `n log² n`, even
-/// for a run that was made to be hard.
+/// For each period `p` it is enough to check every `p`-th place: repetitions that long cover one of them and the next.
+/// Their extent to both sides is found by comparing hashes of ranges, so that the time grows with `n log² n`, even for
+/// a run that was made to be hard.
 fn blocks(symbols: &[u64]) -> Vec<RepeatedBlock> {
     let ranges = Ranges::of(symbols);
     let count = symbols.len();
@@ -340,7 +340,7 @@ fn blocks(symbols: &[u64]) -> Vec<RepeatedBlock> {
     found
 }
 
-/// The largest length up to `most` for which `holds`, which holds for every shorter one too.
+/// The largest length up to `most` for which the predicate `holds` is true, given that it is true of every shorter one.
 fn longest(most: usize, holds: impl Fn(usize) -> bool) -> usize {
     let (mut known, mut open) = (0, most + 1);
     // First in growing strides: most ranges are short.

@@ -10,7 +10,7 @@ use tracer_sdk::prices::CostSum;
 
 use crate::cost::CostReport;
 
-/// The additive keys beside those of the format.
+/// The additive keys, in addition to those of the format.
 const ADDED: [&str; 9] = [
     "run_status",
     "failed_calls",
@@ -35,7 +35,7 @@ pub struct RunEntry<'a> {
     /// Model and tool calls that failed, where that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     failed_calls: Option<u64>,
-    /// Model and tool calls of which no end was seen, where that is known.
+    /// Model and tool calls whose end was not seen, where that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     unknown_calls: Option<u64>,
     /// Set where it waits for a person.
@@ -50,10 +50,10 @@ pub struct RunEntry<'a> {
     /// The tokens of its model calls, each number the sum over the calls that report it; left out where none does.
     #[serde(skip_serializing_if = "Option::is_none")]
     tokens: Option<Usage>,
-    /// What its model calls cost, where that was looked up.
+    /// Cost of its model calls, where that was looked up.
     #[serde(skip_serializing_if = "Option::is_none")]
     cost: Option<CostReport>,
-    /// Where it was read, where a bucket is read besides this machine: its URL, or `this machine`.
+    /// Origin of the run, where a bucket is read in addition to this machine: its URL, or `this machine`.
     #[serde(skip_serializing_if = "Option::is_none")]
     origin: Option<&'a str>,
 }
@@ -146,7 +146,7 @@ impl<'a> RunEntry<'a> {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DamagedRun<'a> {
     trace_id: TraceId,
-    /// Its problems, as far as a list reads it: its metadata, and the first and the last line of its log.
+    /// Its problems, within what a list reads: its metadata, and the first and the last line of its log.
     diagnostics: Cow<'a, [Problem]>,
 }
 

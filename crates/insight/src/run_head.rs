@@ -54,7 +54,7 @@ pub struct ProblemList {
 }
 
 impl RunHead {
-    /// What the metadata says of a run, where it can be read; the rest is that of a run without steps.
+    /// Head of a run from its metadata alone, where that can be read; the rest is that of a run without steps.
     ///
     /// ```
     /// use tracer_insight::{run_head::RunHead, status::RunStatus};
@@ -162,7 +162,7 @@ fn duration_so_far(meta: &RunMeta, status: RunStatus) -> Option<u64> {
     }
 }
 
-/// Where a run was forked from another one: `forked from 28eead5e at call 3: edited answer of call 3`; `None` for one that
+/// Sentence about the fork of a run: `forked from 28eead5e at call 3: edited answer of call 3`; `None` for one that
 /// was not.
 fn fork_sentence(meta: &RunMeta) -> Option<String> {
     let origin = meta.fork()?;
@@ -233,7 +233,7 @@ pub fn recording_remarks(meta: &RunMeta) -> Vec<String> {
     remarks
 }
 
-/// How many steps are where nothing said that they belong, as a sentence without its full stop.
+/// Number of steps whose place was guessed, as a sentence without its full stop.
 pub fn guess_remark(guessed_places: u64) -> Option<String> {
     let steps = text::counted(guessed_places, "step");
     let were = if guessed_places == 1 { "was" } else { "were" };

@@ -19,7 +19,7 @@ const MAX_BYTES: u64 = 1024 * 1024;
 /// Cells of [`RunPreview::path`].
 const MAX_PATH_CELLS: usize = 12;
 
-/// The steps of a run, as far as a list of runs reads them.
+/// The part of a run's steps that a list of runs reads.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunPreview {
@@ -27,7 +27,7 @@ pub struct RunPreview {
     pub steps: u64,
     /// The tokens of its model calls, when they say; a lower bound when not the whole run was read.
     pub tokens: Option<u64>,
-    /// What is known of these tokens, in words: `300 cached, 12 for reasoning`.
+    /// Kinds of these tokens, in words: `300 cached, 12 for reasoning`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub token_shares: Option<String>,
@@ -126,7 +126,7 @@ pub struct PreviewReading {
     failed_call: Option<String>,
     /// The first records of a run that looped.
     looped: Vec<Record>,
-    /// Whether these are all of its records: if not, it may have repeated calls more often.
+    /// `true` when these are all of its records: if not, it may have repeated calls more often.
     is_looped_whole: bool,
 }
 
@@ -161,7 +161,7 @@ impl PreviewReading {
         }
     }
 
-    /// Whether the content of a record of this type that did not fail matters, after those that were added.
+    /// Returns whether the content of a record of this type that did not fail matters, after those that were added.
     #[must_use]
     pub fn wants(&self, event_type: EventType) -> bool {
         match event_type {
@@ -300,7 +300,7 @@ fn call_input(tool: &str, arguments: &serde_json::Value) -> String {
     )
 }
 
-/// What a run was asked: its first prompt, or else the first arguments.
+/// Input of a run: its first prompt, or else the first arguments.
 fn input(prompt: Option<String>, arguments: Option<String>) -> Option<String> {
     let input = prompt.filter(|prompt| !prompt.is_empty()).or(arguments)?;
     Some(text::one_line(&input, 200))

@@ -107,7 +107,7 @@ impl Sample {
         records
     }
 
-    /// What the steps are made from, each with a duration, from 45 µs up.
+    /// Sources of the steps, each with a duration, from 45 µs up.
     pub fn sources(&self) -> Vec<StepSource> {
         let spans = self.spans();
         let records = self.records().into_iter().skip(1).enumerate();

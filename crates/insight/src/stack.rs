@@ -1,6 +1,6 @@
 //! The lines of a stack trace, and which of them are the user's own code.
 
-/// Where code lies that comes with a language or from a registry.
+/// Places of code that comes with a language or from a registry.
 const FOREIGN_PLACES: [&str; 12] = [
     "/rustc/",
     "/.rustup/",

@@ -22,7 +22,7 @@ pub type StepNumbers = HashMap<String, usize>;
 pub struct StepDetail<'a> {
     /// See [`facts`].
     pub facts: Vec<String>,
-    /// What went in, what came out, what went wrong, and what the user put on it; none of them empty.
+    /// Sections for input, output, error and user attributes; none of them empty.
     pub sections: Vec<StepSection<'a>>,
 }
 
@@ -31,7 +31,7 @@ pub struct StepDetail<'a> {
 pub struct StepSection<'a> {
     /// Its title, one word.
     pub title: &'static str,
-    /// What it holds.
+    /// Content of the section.
     pub content: SectionContent<'a>,
 }
 
@@ -171,7 +171,7 @@ const FIRST_CHUNK_MS: &str = "time_to_first_chunk_ms";
 const ATTEMPT: &str = "attempt";
 const CALL_NUMBER: &str = "call_number";
 
-/// How long the first chunk of a model's answer took to come, `120 ms`, by the metadata of its record.
+/// Time to the first chunk of a model's answer, `120 ms`, by the metadata of its record.
 fn first_chunk(meta: &Map<String, Value>) -> Option<String> {
     let milliseconds = meta.get(FIRST_CHUNK_MS)?.as_f64()?;
     let first = Duration::try_from_secs_f64(milliseconds / 1_000.0).ok()?;
@@ -238,14 +238,14 @@ fn no_tokens(meta: &Map<String, Value>, payload: &Payload) -> Option<String> {
     })
 }
 
-/// What a call costs, in words; `None` where nothing is known of it, its tokens included.
+/// Cost of a call, in words; `None` where neither cost nor tokens are known.
 fn cost_words(cost: Option<CallCost>, usage: &Usage) -> Option<String> {
     let cost = cost?;
     (cost.priced.is_ok() || cost.is_replayed || step_summary::tokens(usage).is_some())
         .then(|| cost::of_call_in_full(cost))
 }
 
-/// The numbers of the steps that loop warnings rest on, as far as these are among `steps`.
+/// The numbers of the steps that loop warnings rest on, where these are among `steps`.
 pub fn evidence_numbers(steps: &[Step<'_>]) -> StepNumbers {
     let wanted: HashSet<&str> = steps
         .iter()

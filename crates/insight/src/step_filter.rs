@@ -52,7 +52,7 @@ impl StepFilter {
         self.text.is_some()
     }
 
-    /// Checks a step as far as possible without reading it.
+    /// Checks a step by its header alone, without reading it.
     pub(crate) fn passes_header(&self, event_type: EventType, failed: bool) -> bool {
         (self.kinds.is_empty() || self.kinds.contains(&kind_of_step(event_type)))
             && (!self.only_failures || failed)

@@ -2,7 +2,7 @@
 
 use tracer_sdk::format::{EventType, Timestamp};
 
-/// Stands for a step that is not there.
+/// Placeholder for a step that is not there.
 pub const NONE: u32 = u32::MAX;
 
 /// Numbers what a run consists of, in the order of time: steps from 1, the run itself 0.

@@ -1,4 +1,6 @@
-//! What is said about a step, in words: how it was rated, what a guardrail found, who let it run, to whom it handed over.
+//! Remarks on a step, in words.
+//!
+//! Ratings, findings of guardrails, approvals, hand-overs.
 
 use serde_json::{Map, Value};
 

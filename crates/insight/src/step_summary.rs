@@ -67,7 +67,7 @@ impl StepSummary {
         .to_owned()
     }
 
-    /// The summary of a record; of a call of which no end was seen, it says so.
+    /// The summary of a record; that of a call without a seen end says so.
     pub fn from_record(record: &Record, in_flight: bool) -> Self {
         let mut summary = Self::from_payload(&record.payload);
         if let Payload::Unknown { error, .. } = &record.payload {
@@ -106,7 +106,7 @@ impl StepSummary {
         self
     }
 
-    /// The summary of a payload; messages of failures and evidence of loops are shown beside it.
+    /// The summary of a payload; messages of failures and evidence of loops are shown next to it.
     pub fn from_payload(payload: &Payload) -> Self {
         match payload {
             Payload::LlmCall {
@@ -182,7 +182,7 @@ pub fn tokens(usage: &Usage) -> Option<String> {
     }
 }
 
-/// Tokens in and out with what is known of them, `412→35 (300 cached)`; `None` when neither is known.
+/// Tokens in and out with their kinds, `412→35 (300 cached)`; `None` when neither is known.
 pub fn tokens_and_shares(usage: &Usage) -> Option<String> {
     let tokens = tokens(usage)?;
     Some(match token_shares(usage) {
@@ -191,7 +191,7 @@ pub fn tokens_and_shares(usage: &Usage) -> Option<String> {
     })
 }
 
-/// What is known of the tokens in and out, but for zeros: `300 cached, 20 written to the cache, 12 for reasoning`; `None`
+/// Kinds of the tokens in and out, but for zeros: `300 cached, 20 written to the cache, 12 for reasoning`; `None`
 /// when nothing is.
 pub fn token_shares(usage: &Usage) -> Option<String> {
     let shares = [
@@ -250,7 +250,7 @@ fn own_attributes(attributes: &Map<String, Value>) -> impl Iterator<Item = (&Str
         .filter(|(key, _)| !KEYS.contains(&key.as_str()))
 }
 
-/// How the step of a record ended, in a word: `ok`, `failed`, `cancelled`, `unknown`, `waiting` or `in flight`.
+/// End of the step of a record, in a word: `ok`, `failed`, `cancelled`, `unknown`, `waiting` or `in flight`.
 pub fn end_word(record: &Record, in_flight: bool) -> &'static str {
     if in_flight {
         "in flight"

@@ -37,7 +37,7 @@ pub struct Step<'a> {
     pub duration: Option<u64>,
     /// Set when it has begun and not ended.
     pub in_flight: bool,
-    /// Number of times that the call was tried, itself included, as far as the steps show; 1 for everything else.
+    /// Number of times that the call was tried, itself included, by what the steps show; 1 for everything else.
     pub attempts: usize,
     /// Set for an attempt at a call that follows; holds its number, where it is among the steps.
     pub attempt_of: Option<Option<usize>>,
@@ -45,7 +45,7 @@ pub struct Step<'a> {
     pub failed_by: Option<usize>,
     /// The program went on after it: what the run failed with later did not arise in it.
     pub went_on: bool,
-    /// What it costs, where it is a model call that has a price or lacks one.
+    /// Cost of the step, where it is a model call that has a price or lacks one.
     pub cost: Option<CallCost>,
     /// The state before, of a state.
     pub state_before: Option<&'a Value>,
@@ -74,7 +74,7 @@ impl Step<'_> {
         summary.preceded_by(self.attempt_words())
     }
 
-    /// Its duration in words; `≤127 ms` of a tool that ran between two messages, which are all that is known of it.
+    /// Its duration in words; `≤127 ms` of a tool between two messages whose times are the only bounds.
     pub fn duration_words(&self) -> Option<String> {
         let words = units::duration(self.duration.filter(|duration| *duration > 0)?);
         let is_derived = self.record.meta.contains_key(DERIVED_TIMES);
@@ -100,12 +100,12 @@ impl Step<'_> {
         step_summary::failure(&self.record.payload).filter(|_| self.failed_by.is_none())
     }
 
-    /// How it ended.
+    /// Outcome of the step.
     pub fn outcome(&self) -> Outcome {
         self.record.outcome()
     }
 
-    /// How it ended, in a word: `ok`, `failed`, `cancelled`, `unknown`, `waiting` or `in flight`.
+    /// Outcome in a word: `ok`, `failed`, `cancelled`, `unknown`, `waiting` or `in flight`.
     pub fn end_word(&self) -> &'static str {
         end_word(self.record, self.in_flight)
     }
@@ -136,7 +136,7 @@ impl Step<'_> {
         self.record.event_type().into()
     }
 
-    /// Whether it is the work of an agent: a span that is said to be one.
+    /// Returns whether the step is the work of an agent: a span that is said to be one.
     pub fn is_agent(&self) -> bool {
         matches!(&self.record.payload, Payload::Unknown { attributes, .. }
             if loops::is_agent(|key| attributes.get(key)?.as_str()))
@@ -195,7 +195,7 @@ pub struct StepSource {
     pub duration: Option<u64>,
     /// Set when it has begun and not ended.
     pub in_flight: bool,
-    /// What it costs, see [`priced`](Self::priced).
+    /// Cost of the step, see [`priced`](Self::priced).
     pub cost: Option<CallCost>,
 }
 
@@ -218,7 +218,7 @@ impl StepSource {
         }
     }
 
-    /// How long a record took, in microseconds; `None` when it did not end.
+    /// Duration of a record, in microseconds; `None` when it did not end.
     pub fn duration_of(record: &Record, span: Option<&SpanRecord>) -> Option<u64> {
         let of_span = || {
             let span = span?;
@@ -316,8 +316,8 @@ fn mark_attempts(steps: &mut [Step<'_>]) {
 /// Failed steps of a run that are compared with each other; of further ones each shows its own error.
 const MAX_FAILED: usize = 500;
 
-/// Gives each failed step the number of the step in which its failure arose: the deepest within it with the same error, after which
-/// the program did not go on. The error of the run itself is within nothing, and arose in any.
+/// Gives each failed step the number of the step in which its failure arose: the deepest within it with the same error,
+/// after which the program did not continue. The error of the run itself is within nothing, and arose in any.
 fn mark_passed_on(steps: &mut [Step<'_>], parents: &[u32]) {
     let parent_of = |index: usize| parents.get(index).copied().filter(|parent| *parent != NONE);
     let depth = |index: usize| {
@@ -339,7 +339,7 @@ fn mark_passed_on(steps: &mut [Step<'_>], parents: &[u32]) {
             *last = offset.max(*last);
         }
     }
-    // An error that was passed on ends every call around it, and no model is asked meanwhile.
+    // An error that was passed on ends every call around it, and no model is called meanwhile.
     let went_on_before = |inner: usize, outer: Option<usize>| {
         let around = std::iter::successors(Some(inner), |at| Some(parent_of(*at)? as usize));
         let between = around.take(MAX_FAILED).take_while(|at| Some(*at) != outer);

@@ -22,8 +22,8 @@ const EXIT_CODE: &str = "ExitCode";
 /// The error of a recorded command that a signal ended.
 const SIGNAL: &str = "Signal";
 
-/// The sentence. `totals` are those of a run of which `steps` are only a part; `elapsed` is how long a run that goes on has been going on, in microseconds; `damaged` whether a part
-/// of it cannot be read.
+/// The sentence. `totals` are those of a run when `steps` are only a part of it; `elapsed` is the time since the start
+/// of a run that is still running, in microseconds; `damaged` whether a part of it cannot be read.
 pub fn sentence(
     status: RunStatus,
     steps: &[Step<'_>],
@@ -126,7 +126,7 @@ fn waiting(step: &Step<'_>) -> String {
     ended(&format!("Waiting for a person at {}", reference(step)), &asked)
 }
 
-/// What a run that ended ok came to: an answer that was refused, blocked or malformed is the reason for what it lacks.
+/// Result of a run that ended ok: an answer that was refused, blocked or malformed is the reason for what it lacks.
 fn ended_ok_or_refused(steps: &[Step<'_>], totals: Option<&Totals>) -> String {
     let sentence = totals.map_or_else(|| ended_ok(steps), ended_ok_after_many);
     match last_answer::problem(steps).filter(AnswerProblem::is_withheld) {
@@ -357,7 +357,7 @@ pub(crate) fn broken_off<'a>(steps: &'a [Step<'a>], error: &ErrorPayload) -> Opt
         };
         let cancelled = last(steps, is_cancelled)?;
         let has_no_end_of_its_own = has_no_end(cancelled);
-        // What ended after it, or began after one without an end, shows that the run went on without it.
+        // A call that ended after it, or began after one without an end, shows that the run continued without it.
         let is_before = |step: &Step<'_>| {
             is_cancelled(step)
                 || match (step.record.end, cancelled.record.end) {

@@ -64,7 +64,7 @@ pub fn metrics(run: &LoadedRun) -> RunProfile {
     RunProfile::new(&run.meta, run.records())
 }
 
-/// What a closure records.
+/// Profile of the run that a closure records.
 pub fn recorded(work: impl FnOnce() -> Result<(), GuardrailExceeded>) -> RunProfile {
     let captured = capture(work);
     captured.result.unwrap();

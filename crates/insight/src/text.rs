@@ -10,7 +10,7 @@ use unicode_width::UnicodeWidthChar;
 
 use crate::units;
 
-/// Stands for what was cut.
+/// Marker of text that was cut.
 pub const ELLIPSIS: &str = "…";
 
 /// The text with every control character replaced by a visible sign.
@@ -48,7 +48,7 @@ pub fn width(text: &str) -> usize {
     text.chars().map(columns_of).sum()
 }
 
-/// Number of terminal columns that a character takes at most, whatever is beside it, made visible as [`printable`] does.
+/// Most terminal columns that a character takes, whatever its neighbours, made visible as [`printable`] does.
 pub fn columns_of(char: char) -> usize {
     match visible(char) {
         // Makes the sign before it an emoji, which is one column wider.

@@ -18,7 +18,7 @@ pub struct Totals {
     pub tool_calls: u64,
     /// Model and tool calls that failed.
     pub failed_calls: u64,
-    /// Model and tool calls of which no end was seen.
+    /// Model and tool calls whose end was not seen.
     pub unknown_calls: u64,
     /// Tool calls that were asked for and never ran; none where the run is too long to know.
     pub not_run_calls: u64,
@@ -28,9 +28,9 @@ pub struct Totals {
     pub errors: u64,
     /// Loop warnings.
     pub loop_warnings: u64,
-    /// The tokens of all model calls, and of what else was asked of models, as far as these say.
+    /// The tokens of all model calls, and of other requests to models, where they are reported.
     pub tokens: Usage,
-    /// What these calls cost, as far as their prices are known.
+    /// Cost of these calls, where their prices are known.
     pub cost: CostSum,
 }
 

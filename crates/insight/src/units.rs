@@ -138,7 +138,7 @@ pub fn run_duration(meta: &RunMeta) -> Option<u64> {
         .or_else(|| meta.duration_ms?.checked_mul(1_000))
 }
 
-/// The clock, read once by whoever needs it.
+/// The clock, read once by each caller that needs it.
 pub fn now() -> Timestamp {
     let since_1970 = std::time::SystemTime::now()
         .duration_since(std::time::UNIX_EPOCH)

@@ -16,7 +16,7 @@ const MAX_DEPTH: usize = 6;
 /// A field that was not the same every time.
 #[derive(Debug, PartialEq, Eq)]
 pub struct VaryingField {
-    /// Where it is, `order.items[2]`; empty for the value itself.
+    /// Path of the field, `order.items[2]`; empty for the value itself.
     pub path: String,
     /// Its value each time, in few words; `None` when it was not there.
     pub values: Vec<Option<String>>,
@@ -50,7 +50,7 @@ fn compare(path: String, values: &[Option<&Value>], depth: usize, found: &mut Ve
     if is_same || found.len() >= MAX_DIFFERENCES {
         return;
     }
-    // What is not there has the fields of what is there the other times.
+    // An absent value has the fields of the values that are there the other times.
     let there = || values.iter().flatten();
     let size = |value: &&Value| {
         value

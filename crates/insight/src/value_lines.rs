@@ -77,7 +77,7 @@ fn labelled(label: &str, value: &Value, indent: usize, width: usize, lines: &mut
     let inner = (indent + STEP).min(MAX_INDENT);
     let first = lines.len();
     nested(value, inner, width, lines);
-    // An item of a list begins beside its dash.
+    // An item of a list begins on the line of its dash.
     let beside = (label == "-" && inner == indent + STEP)
         .then(|| lines.get_mut(first))
         .flatten();

@@ -14,7 +14,7 @@ pub fn summarize(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
         Value::Object(map) => match map.get("value") {
-            // How a record holds what is neither an object nor a string (decisions, section 3).
+            // A record wraps a value that is neither an object nor a string in this (decisions, section 3).
             Some(inner) if map.len() == 1 => nested(inner),
             _ if map.is_empty() => "{}".to_owned(),
             _ => summarize_fields(map),
@@ -26,7 +26,7 @@ pub fn summarize(value: &Value) -> String {
 pub(crate) fn summarize_fields<'a>(map: impl IntoIterator<Item = (&'a String, &'a Value)>) -> String {
     let mut line = String::new();
     for (name, value) in map {
-        // What is past the limit is never seen, and a payload may have a million fields.
+        // Text past the limit is never seen, and a payload may have a million fields.
         if line.len() > MAX_TEXT_CHARS {
             line.push_str(text::ELLIPSIS);
             break;

@@ -34,13 +34,13 @@ impl Vectors {
 /// One case: its name, what goes in and what comes out.
 #[derive(Deserialize)]
 pub struct Vector {
-    /// What it is about.
+    /// Group of the case.
     pub group: String,
     /// Its name.
     pub name: String,
-    /// What goes in.
+    /// Input of the case.
     pub input: Value,
-    /// What comes out.
+    /// Expected output.
     pub expected: Value,
 }
 

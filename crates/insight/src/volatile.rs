@@ -1,4 +1,6 @@
-//! What differs between two calls though they ask the same: the time of the call, and the ID that a library gave it.
+//! Differences between two calls with the same input.
+//!
+//! The time of the call, and the ID that a library gave it.
 //!
 //! For the gate, which a time stamp must not get past. What may be the question itself stays: a date without a time, the
 //! ends of a range, the ID of a thing.
@@ -99,8 +101,8 @@ fn without_times(text: &str) -> Option<String> {
     (copied > 0).then(|| left + text.get(copied..).unwrap_or_default())
 }
 
-/// How long the date with a time is that the text begins with: `2026-01-01T00:00:00.5+01:00`, seconds and what follows
-/// may be missing.
+/// Length in bytes of the date with a time that the text begins with: `2026-01-01T00:00:00.5+01:00`, seconds and what
+/// follows may be missing.
 fn time_at(text: &[u8]) -> Option<usize> {
     /// Each `d` is a digit.
     const TIME_PATTERN: &[u8] = b"dddd-dd-ddTdd:dd";

@@ -10,13 +10,13 @@ use super::partial_arguments::add_piece;
 use super::tool_fragments::{FragmentedCalls, add_members};
 use super::{ModelApi, list_items};
 
-/// What was answered, as one document.
+/// The answer, assembled into one document.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Assembled {
     /// The body of the API's answer without streaming; a text where it is no JSON.
     pub body: Value,
-    /// How many values of a stream it was put together from; 0 for a document.
+    /// Number of stream values that it was assembled from; 0 for a document.
     pub chunks: u64,
     /// The stream came to its end, by the API's own sign.
     pub is_complete: bool,
@@ -142,7 +142,7 @@ fn is_stream_value(api: ModelApi, frames: &ResponseValues) -> bool {
     }
 }
 
-/// What says that Code Assist's `response` is one of Gemini's.
+/// Members that mark Code Assist's `response` as one of Gemini's.
 const INNER_ANSWER: [&str; 3] = ["candidates", "promptFeedback", "usageMetadata"];
 
 /// The name of the first event of Gemini's interactions.
@@ -233,7 +233,7 @@ fn interaction_delta(item: &mut Map<String, Value>, delta: &Map<String, Value>, 
     }
 }
 
-/// Where the pieces of a call's arguments are until it is whole.
+/// Temporary member for the pieces of a call's arguments, until the call is whole.
 const ARGUMENT_PIECES: &str = "arguments_delta";
 
 /// A call with its arguments, which came in pieces.
@@ -284,7 +284,7 @@ fn append_text(object: &mut Map<String, Value>, key: &str, more: &str) {
     }
 }
 
-/// Where a stream may put an item; what lies further is hostile.
+/// Largest index at which a stream may put an item; a larger one is hostile.
 const MAX_INDEX: usize = 512;
 
 /// The item of a list by the index that a stream gives; lists grow with empty items.
@@ -315,7 +315,7 @@ fn into_values(list: Vec<Map<String, Value>>) -> Value {
     )
 }
 
-/// A choice of a chat completion, as far as it came.
+/// The part of a chat completion's choice that has arrived.
 #[derive(Default)]
 struct StreamedChoice {
     members: Map<String, Value>,
@@ -370,7 +370,7 @@ impl StreamedChoice {
                 _ => {}
             }
         }
-        // Perplexity repeats beside each piece all that was said up to it.
+        // Perplexity repeats the whole message so far with each delta.
         let delta = ["delta", "message"]
             .iter()
             .find_map(|key| choice.get(*key)?.as_object());
@@ -402,7 +402,7 @@ impl StreamedChoice {
     }
 }
 
-/// An item of the Responses API or a block of Anthropic's, as far as it came.
+/// The part of a Responses API item or an Anthropic block that has arrived.
 #[derive(Default)]
 struct StreamedItem {
     index: Option<u64>,
@@ -520,8 +520,8 @@ fn add_item(items: &mut StreamedItems, event: &Value, item: &Map<String, Value>,
     }
 }
 
-/// Where an item of the Responses API has a text that comes in pieces: its event; the list of parts that it is in, that list's
-/// index and the type of the part; the member.
+/// Location of a text that comes in pieces within an item of the Responses API: its event; the list of parts that it is
+/// in, the key of that list's index and the type of the part; the member.
 type ItemText = (
     &'static str,
     Option<(&'static str, &'static str, &'static str)>,
@@ -724,7 +724,7 @@ fn converse(events: &[Value]) -> (Value, bool) {
     (Value::Object(body), ended)
 }
 
-/// Where the pieces of a tool's input are kept until the block is whole.
+/// Temporary member for the pieces of a tool's input, until the block is whole.
 const PARTIAL_INPUT: &str = "partial_json";
 
 /// The deltas of each type of block; a tool's end in `tool_use`.

@@ -6,7 +6,7 @@ use serde_json::Value;
 const MAX_MESSAGE: usize = 2_000;
 /// The most messages that are taken of a list.
 const MAX_LISTED: usize = 8;
-/// How deep a message may lie.
+/// Maximum nesting depth of a message.
 const MAX_DEPTH: usize = 6;
 /// Members that hold the message, or an object, a list or a JSON text that does.
 const MESSAGES: [&str; 15] = [
@@ -26,7 +26,7 @@ const MESSAGES: [&str; 15] = [
     "fault",
     "description",
 ];
-/// Members that say which error it is, beside the message or around it.
+/// Members that name the class of the error, next to the message or around it.
 const CLASSES: [&str; 7] = [
     "type",
     "code",
@@ -65,7 +65,7 @@ pub(super) fn stated(body: &Value) -> Option<(String, String)> {
     ))
 }
 
-/// Members by which a body with any status says that the request failed: a code other than zero, and the message beside it.
+/// Members by which a body with any status reports a failed request: a code other than zero, and its message.
 const REFUSED_BY_CODE: [(&str, &str); 2] = [
     // MiniMax
     ("/base_resp/status_code", "/base_resp/status_msg"),
@@ -116,7 +116,7 @@ fn message(value: &Value, depth: usize) -> Option<String> {
                 .iter()
                 .find_map(|key| message(members.get(*key)?, depth + 1));
             if let Some(known) = known {
-                // Where in the request it is, as FastAPI says it.
+                // The location of the error in the request, as FastAPI gives it.
                 let place = members
                     .get("loc")
                     .and_then(Value::as_array)

@@ -1,5 +1,6 @@
-//! What bodies say beside the messages: the model, parameters, tokens, IDs, how the answer ended. Tables of where each
-//! API has it.
+//! Facts of request and response bodies, apart from the messages.
+//!
+//! The model, parameters, token usage, IDs and finish reasons, with tables of their place in each API.
 
 use serde_json::{Map, Value};
 use tracer_format::Usage;
@@ -7,7 +8,7 @@ use tracer_format::UsageObject;
 
 use super::{Assembled, error_body, list_items};
 
-/// What a request asks for.
+/// Facts of a request: the model and its parameters.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct RequestFacts {
@@ -23,7 +24,7 @@ pub struct RequestFacts {
     pub stream: bool,
 }
 
-/// What an answer says of itself.
+/// Facts that an answer states about itself: ID, model, finish reasons, token usage.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ResponseFacts {
@@ -31,7 +32,7 @@ pub struct ResponseFacts {
     pub id: Option<String>,
     /// The model that answered.
     pub model: Option<String>,
-    /// How each choice ended, in the provider's words.
+    /// Finish reason of each choice, in the provider's words.
     pub finish_reasons: Vec<String>,
     /// Tokens.
     pub usage: Usage,
@@ -82,7 +83,7 @@ const FINISH: [&str; 5] = [
     "/promptFeedback/blockReason",
 ];
 
-/// Where bodies have their usage: Groq beside it, Gemini by another name, Cohere among other facts.
+/// JSON pointers to the usage: Groq has it in an extension, Gemini under another name, Cohere among other facts.
 const USAGES: [&str; 5] = [
     "/usage",
     "/usageMetadata",
@@ -92,7 +93,7 @@ const USAGES: [&str; 5] = [
 ];
 
 impl RequestFacts {
-    /// What the body of a request says.
+    /// Reads the facts from the body of a request.
     #[must_use]
     pub fn from_body(body: &Value) -> Self {
         let number = |places: &[&str]| first(body, places).and_then(Value::as_f64);
@@ -107,7 +108,7 @@ impl RequestFacts {
 }
 
 impl ResponseFacts {
-    /// What an answer says.
+    /// Reads the facts from an assembled answer.
     ///
     /// ```
     /// use serde_json::json;
@@ -137,7 +138,7 @@ impl ResponseFacts {
     }
 }
 
-/// What the body says of tokens: in a place of its own, in each choice (Kimi), or beside all else (Ollama).
+/// Token usage of the body: in an object of its own, in each choice (Kimi), or at the top level (Ollama).
 fn usage(body: &Value) -> UsageObject {
     let place = USAGES
         .iter()

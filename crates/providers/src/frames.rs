@@ -1,4 +1,4 @@
-//! How streams are divided: server-sent events, lines of JSON, a JSON array in pieces, or one document.
+//! Framing of responses: server-sent events, JSON lines, streamed JSON array, single document.
 
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -17,7 +17,7 @@ pub(super) struct ResponseValues {
     pub(super) is_document: bool,
 }
 
-/// How lines of server-sent events begin.
+/// Prefixes of the lines of server-sent events.
 pub const EVENT_BEGINNINGS: [&str; 5] = [":", "data:", "event:", "id:", "retry:"];
 /// The sentinel that ends `OpenAI`'s streams.
 const DONE: &str = "[DONE]";
@@ -138,7 +138,7 @@ impl ResponseValues {
         let mut rest = data;
         while !rest.trim().is_empty() {
             let line = rest.split('\n').next().unwrap_or_default();
-            // What begins elsewhere in a line is within a value that was torn.
+            // A value that begins elsewhere in a line is part of a torn one.
             let read = if line.trim() == DONE {
                 self.is_done = true;
                 line.len()

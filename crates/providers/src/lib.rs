@@ -69,7 +69,7 @@ pub enum ModelApi {
     OllamaGenerate,
 }
 
-/// How the path of each API ends. The first that fits: `/chat/completions` ends in `/completions` too.
+/// Path ending of each API. The first match counts: `/chat/completions` ends in `/completions` too.
 const PATH_ENDINGS: [(&str, ModelApi); 22] = [
     ("/chat/completions", ModelApi::ChatCompletions),
     ("/responses", ModelApi::Responses),
@@ -95,8 +95,8 @@ const PATH_ENDINGS: [(&str, ModelApi); 22] = [
     ("/api/generate", ModelApi::OllamaGenerate),
 ];
 
-/// Endings of Vertex AI and Bedrock that say neither what is asked nor in whose form: the model that stands before them does. The
-/// first part of the path that fits.
+/// Path endings of Vertex AI and Bedrock that name neither the operation nor the format: the model before them does.
+/// The first match counts.
 const PREDICTIONS: [(&str, &str, ModelApi); 13] = [
     ("anthropic.", "/invoke", ModelApi::Messages),
     ("anthropic.", "/invoke-with-response-stream", ModelApi::Messages),
@@ -117,7 +117,7 @@ const PREDICTIONS: [(&str, &str, ModelApi); 13] = [
     ("/models/gemini-embedding", ":predict", ModelApi::Embeddings),
 ];
 
-/// How paths end that agents ask beside their calls of models: counts of tokens, files, lists of models.
+/// Path endings of requests that agents make in addition to model calls: token counts, files, lists of models.
 const AUXILIARY_ENDINGS: [&str; 9] = [
     "/count_tokens",
     ":countTokens",
@@ -130,7 +130,7 @@ const AUXILIARY_ENDINGS: [&str; 9] = [
     "/telemetry",
 ];
 
-/// Whether a request of no [`ModelApi`] is one that agents make beside their calls of models.
+/// Returns whether a request of no [`ModelApi`] is one that agents make in addition to their model calls.
 #[must_use]
 pub fn is_auxiliary(path: &str) -> bool {
     let path = path.trim_end_matches('/');
@@ -288,7 +288,7 @@ impl ModelApi {
         )
     }
 
-    /// May answer in the background: the answer is asked for by its ID until it is there.
+    /// May answer in the background: the answer is polled by its ID until it is there.
     pub(crate) const fn has_background(self) -> bool {
         matches!(self, Self::Responses | Self::Interactions)
     }
@@ -300,7 +300,7 @@ impl ModelApi {
         self.path_around_model(path).map(|(_, model, _)| model)
     }
 
-    /// What is before the model that the path names, the model, and what is behind it.
+    /// Splits the path at the model that it names: the part before it, the model, and the part after it.
     fn path_around_model(self, path: &str) -> Option<(&str, &str, &str)> {
         // A model that is in the path of a method, Azure's deployment, Amazon's model.
         let last = path.rsplit('/').next();

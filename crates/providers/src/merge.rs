@@ -1,5 +1,6 @@
-//! How the values of a stream come together: what is known is never replaced by what is empty, and what comes in pieces grows by
-//! each of them.
+//! Merging of a stream's values into one.
+//!
+//! An empty value never replaces a known one, and a value that comes in pieces grows with each of them.
 
 use serde_json::{Map, Value, json};
 
@@ -60,7 +61,7 @@ pub(super) fn complete(last: &mut Map<String, Value>, before: &Map<String, Value
     }
 }
 
-/// Whether a value says nothing: a count of zero does not either, where another one is known.
+/// Returns whether a value is empty; a count of zero is, too, where another one is known.
 fn is_nothing(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -134,7 +135,7 @@ fn append_part(list: &mut Vec<Value>, part: Value) {
     }
 }
 
-/// Whether a part goes on with the content of another one: nothing else in them differs.
+/// Returns whether a part continues the content of another one: nothing else in them differs.
 fn is_continued(known: &Map<String, Value>, part: &Map<String, Value>) -> bool {
     let grows = |key: &str| CONTENTS.contains(&key) && part.contains_key(key) && known.contains_key(key);
     part.keys().any(|key| grows(key))

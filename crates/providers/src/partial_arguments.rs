@@ -8,7 +8,7 @@ use super::merge::update;
 /// The deepest place of a piece, and the highest index in it; what lies further is hostile.
 const MAX_STEPS: usize = 32;
 const MAX_INDEX: usize = 512;
-/// What says that more of a call follows.
+/// Member that announces further pieces of a call.
 const CONTINUES: &str = "willContinue";
 const PIECES: &str = "partialArgs";
 

@@ -15,7 +15,7 @@ pub struct ModelReply {
     pub pieces: Vec<String>,
 }
 
-/// How a request wants its stream.
+/// Stream format that a request wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ReplyForm {
     Events,
@@ -73,7 +73,7 @@ fn form(api: ModelApi, path: &str, query: &str, request: &Value) -> Option<Reply
     let is_streamed = match api {
         _ if api.is_service() || matches!(api, ModelApi::Compaction | ModelApi::Interactions) => false,
         ModelApi::GenerateContent => path.ends_with(":streamGenerateContent"),
-        // Streams unless it is asked not to.
+        // Streams by default, unless the request turns it off.
         ModelApi::OllamaChat | ModelApi::OllamaGenerate => asked != Some(false),
         _ => asked == Some(true),
     };
@@ -84,7 +84,7 @@ fn form(api: ModelApi, path: &str, query: &str, request: &Value) -> Option<Reply
     })
 }
 
-/// Whether there is something to stream.
+/// Returns whether the document has content to stream.
 fn has_content(api: ModelApi, document: &Value) -> bool {
     let key = match api {
         ModelApi::ChatCompletions | ModelApi::Completions => "choices",

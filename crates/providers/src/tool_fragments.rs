@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::merge::update;
 
-/// How many of the latest calls a fragment may belong to.
+/// Number of the latest calls that a fragment may belong to.
 const MAX_OPEN: usize = 512;
 /// Objects within a call that have its name and its arguments.
 const FUNCTIONS: [&str; 2] = ["function", "custom"];
@@ -14,7 +14,7 @@ const ARGUMENTS: [&str; 2] = ["arguments", "input"];
 /// Members that a call has once, however often they are repeated or changed.
 const ONCE: [&str; 3] = ["id", "index", "name"];
 
-/// The calls of a message, as far as they came.
+/// The calls of a message that have arrived so far, whole or in part.
 #[derive(Debug, Default)]
 pub(super) struct FragmentedCalls(Vec<FragmentedCall>);
 
@@ -24,7 +24,7 @@ struct FragmentedCall {
     arguments: ArgumentsProgress,
 }
 
-/// How far the arguments of a call have come, by their brackets.
+/// Parse progress of a call's arguments, by their brackets.
 #[derive(Debug, Default)]
 struct ArgumentsProgress {
     has_begun: bool,
@@ -33,7 +33,7 @@ struct ArgumentsProgress {
     within: Within,
 }
 
-/// Where in JSON a letter is.
+/// Lexical position of a character in JSON.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
 enum Within {
     #[default]
@@ -43,7 +43,7 @@ enum Within {
     Escape,
 }
 
-/// What a fragment says of the call that it belongs to.
+/// A fragment of a call, with the ID, index, name and arguments that it carries.
 #[derive(Debug, Clone, Copy)]
 struct Fragment<'a> {
     members: &'a Map<String, Value>,
@@ -65,7 +65,7 @@ impl FragmentedCalls {
             let Some(fragment) = fragment.as_object().map(Fragment::of) else {
                 continue;
             };
-            // Where there is no index, several fragments at once are of the latest calls, in their order.
+            // Without an index, several fragments at once belong to the latest calls, in their order.
             let by_position = match fragments.len() {
                 0 | 1 => self.0.len().checked_sub(1),
                 count => (before + position).checked_sub(count),
@@ -161,7 +161,7 @@ impl FragmentedCall {
         ARGUMENTS.iter().find_map(|key| function(&self.members).get(*key))
     }
 
-    /// Whether a fragment with the ID of this call is one of it: some servers give every call the same.
+    /// Returns whether a fragment with the ID of this call belongs to it: some servers give every call the same ID.
     fn takes_its_own(&self, fragment: Fragment<'_>) -> bool {
         let Some(name) = fragment.name.filter(|_| self.arguments.are_whole()) else {
             return true;
@@ -172,13 +172,13 @@ impl FragmentedCall {
         is_same && (fragment.is_blank() || self.is_repeated_by(fragment))
     }
 
-    /// Whether a fragment gives the whole call once more.
+    /// Returns whether a fragment repeats the whole call.
     fn is_repeated_by(&self, fragment: Fragment<'_>) -> bool {
         self.arguments.are_whole() && fragment.id == self.id() && fragment.arguments == self.arguments()
     }
 
-    /// Whether a fragment in the place of this call, but with a name, is one of it: some servers repeat the name, others have
-    /// one place for all calls.
+    /// Returns whether a fragment in the place of this call, but with a name, belongs to it: some servers repeat the
+    /// name, others have one place for all calls.
     fn takes_named(&self, fragment: Fragment<'_>, name: &str) -> bool {
         let Some(known) = self.name() else { return true };
         let has_another_id = fragment.id.is_some() && self.id().is_some() && fragment.id != self.id();
@@ -186,7 +186,7 @@ impl FragmentedCall {
         known == name && !self.arguments.are_whole() && goes_on
     }
 
-    /// Whether this is no call, but the name of the one before once more.
+    /// Returns whether this is no call of its own, but a repetition of the previous call's name.
     fn is_echo_of(&self, before: &Self) -> bool {
         let is_in_its_place = match self.id() {
             Some(_) => self.id() == before.id(),
@@ -214,13 +214,13 @@ impl<'a> Fragment<'a> {
         }
     }
 
-    /// Whether it brings no arguments.
+    /// Returns whether it brings no arguments.
     fn is_blank(self) -> bool {
         self.arguments
             .is_none_or(|arguments| arguments.as_str().is_some_and(|text| text.trim().is_empty()))
     }
 
-    /// Whether its arguments are no beginning.
+    /// Returns whether its arguments are a continuation, not a beginning.
     fn goes_on(self) -> bool {
         let text = self.arguments.and_then(Value::as_str).map(str::trim_start);
         text.is_some_and(|text| !text.is_empty() && !text.starts_with('{'))

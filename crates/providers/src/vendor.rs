@@ -106,7 +106,7 @@ impl Vendor {
     }
 }
 
-/// Whether it is an event of the Responses API, or its whole answer.
+/// Returns whether it is an event, or the whole answer, of the Responses API.
 fn is_of_responses(event: &Value) -> bool {
     text(event, "object") == Some("response")
         || text(event, "type").is_some_and(|event| event.starts_with("response."))

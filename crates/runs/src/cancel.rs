@@ -1,4 +1,4 @@
-//! [`CancelToken`]: cancels a reading whose result nobody waits for any more.
+//! [`CancelToken`]: cancellation of a read whose result is no longer wanted.
 
 use std::cell::RefCell;
 use std::io;
@@ -43,7 +43,7 @@ impl CancelToken {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it was cancelled.
+    /// Returns whether it was cancelled.
     ///
     /// ```
     /// assert!(!tracer_runs::CancelToken::default().is_cancelled());

@@ -20,7 +20,7 @@ pub(crate) fn open_run_file(path: &Path) -> io::Result<File> {
     open(path).map_err(io::Error::from)
 }
 
-/// Whether both are one file.
+/// Returns whether both are the same file.
 pub(super) fn is_same(before: &Metadata, after: &Metadata) -> bool {
     #[cfg(unix)]
     {

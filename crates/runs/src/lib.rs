@@ -1,7 +1,7 @@
 //! Run directories: directory → files → lines → records with their problems → projection.
 //!
-//! [`RunStore`] finds runs, [`RunReader`] reads one of any size, strictly or leniently, [`LoadedRun`] holds all of one in
-//! memory, [`LogIndex`] follows one that goes on, and [`spans_to_events`] gives the flat view that everything else is made
+//! [`RunStore`] finds runs, [`RunReader`] reads one of any size, strictly or leniently, [`LoadedRun`] holds all of one
+//! in memory, [`LogIndex`] follows a live one, and [`spans_to_events`] gives the flat view that everything else is made
 //! from. Nothing of it changes a file: that is for [`maintenance`], and for [`import`], which writes the runs of other
 //! programs.
 

@@ -21,7 +21,7 @@ use tracer_format::{Problem, ProblemCode, SPANS_FILE};
 #[derive(Debug)]
 pub struct RecordError {
     line: u64,
-    /// What the system says; `None` when the file has changed.
+    /// The system's error; `None` when the file has changed.
     cause: Option<io::Error>,
 }
 

@@ -16,11 +16,12 @@ use tracer_sdk::format::Timestamp;
 use super::answer::ApiError;
 use super::work;
 
-/// A look at the files of all runs answers for this multiple of the time that it took: looks take a part of the time only.
+/// A scan of the files of all runs stays valid for this multiple of the time that it took: scans take a part of the
+/// time only.
 const REST_FACTOR: u32 = 4;
 /// But never longer than this.
 const MAX_REST: Duration = Duration::from_secs(1);
-/// Nobody waits for a look that takes longer …
+/// No request waits for a scan that takes longer …
 const SLOW_LOOK: Duration = Duration::from_millis(50);
 /// … unless what is known is older than this.
 const MAX_AGE: Duration = Duration::from_millis(1_800);
@@ -36,15 +37,15 @@ pub(super) struct KnownFacts {
     last_matches: Mutex<Option<LastMatches>>,
 }
 
-/// What requests share with the threads that look at files and read runs.
+/// State that requests share with the threads that scan files and read runs.
 #[derive(Debug)]
 struct SharedFacts {
     store: FactsStore,
     state: Mutex<FactsState>,
-    /// Held while the files are looked at: others wait for that look instead of making one of their own, where what is known
-    /// is too old.
+    /// Held while the files are scanned: others wait for that scan instead of making one of their own, where what is
+    /// known is too old.
     looking: Mutex<()>,
-    /// How far a first reading is, that goes on in a thread.
+    /// Progress of a first reading in a thread.
     reading: Mutex<Option<ReadingProgress>>,
 }
 
@@ -61,13 +62,13 @@ struct LastMatches {
 struct FactsState {
     snapshot: Option<Arc<FactsSnapshot>>,
     looked: Option<Instant>,
-    /// How long a look takes.
+    /// Duration of the last scan.
     took: Duration,
-    /// What was known before is of no use.
+    /// Time before which facts are stale.
     not_before: Option<Instant>,
 }
 
-/// What is known of all runs.
+/// Facts of all runs.
 #[derive(Debug, Clone)]
 pub(super) enum Facts {
     /// Everything.
@@ -77,7 +78,7 @@ pub(super) enum Facts {
 }
 
 impl FactsState {
-    /// What was known so long ago, at most.
+    /// The known facts, when they are younger than `age`.
     fn known_for(&self, age: Duration, with_details: bool) -> Option<&Arc<FactsSnapshot>> {
         let known = self.snapshot.as_ref();
         let known = known.filter(|known| known.has_details() || !with_details);
@@ -128,7 +129,7 @@ impl KnownFacts {
         SharedFacts::look(&self.shared, with_details, &work::token())
     }
 
-    /// The next question looks at the files again.
+    /// Makes the next request scan the files again.
     pub(super) fn look_again(&self) {
         self.shared.state.lock().not_before = Some(Instant::now());
     }
@@ -190,12 +191,12 @@ impl SharedFacts {
         }
     }
 
-    /// Looks at the files in a thread, unless somebody does; whether anybody does now.
+    /// Scans the files in a thread, unless another thread does; returns whether a scan is under way.
     fn look_aside(self: &Arc<Self>, with_details: bool) -> bool {
         let shared = Arc::clone(self);
         let look = move || {
             if let Some(_looking) = shared.looking.try_lock() {
-                // What fails is said to the next question that has to wait for a look.
+                // An error is reported to the next request that has to wait for a scan.
                 let _ = Self::look(&shared, with_details, &CancelToken::default());
             }
         };
@@ -206,7 +207,7 @@ impl SharedFacts {
         thread.spawn(look).is_ok()
     }
 
-    /// Looks at the files, and reads what has changed; `looking` is held.
+    /// Scans the files, and reads what has changed; `looking` is held.
     fn look(shared: &Arc<Self>, with_details: bool, cancel: &CancelToken) -> Result<Facts, ApiError> {
         if let Some(progress) = *shared.reading.lock() {
             return Ok(Facts::Reading(progress));
@@ -248,7 +249,7 @@ impl SharedFacts {
         state.took = took;
     }
 
-    /// Reads in a thread. What was read is kept in the database as it goes, whoever stops the viewer.
+    /// Reads in a thread. Facts are stored in the database as they are read, so that stopping the viewer loses none.
     fn read_aside(self: &Arc<Self>, survey: Survey) {
         let shared = Arc::clone(self);
         let read = move || {

@@ -192,7 +192,7 @@ fn first_data(viewer: &Viewer, directory: &RunDirectory) -> FirstRun {
     // A run of a bucket that is still to be fetched is shown before it is.
     let is_here = log.is_ok() || viewer.facts().store().origin(directory).is_none();
     if is_here && log.map_or(0, |log| log.len()) <= MAX_EAGER_BYTES {
-        // What cannot be read now is reported when the page asks for it.
+        // A run that cannot be read now is reported when the page asks for it.
         let _ = viewer.runs().with(directory.trace_id, |run| {
             first.overview = Some(api::overview::of(run)?);
             first.rows = Some(api::rows::of(run, 0, FIRST_ROWS)?);

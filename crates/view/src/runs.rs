@@ -1,4 +1,6 @@
-//! The runs that were looked at last, each opened once and brought up to date when somebody asks again.
+//! Cache of recently viewed runs, each opened once.
+//!
+//! A run is updated on the next request for it.
 
 use std::io;
 use std::sync::Arc;
@@ -52,22 +54,22 @@ impl Runs {
         self.facts.runs()
     }
 
-    /// What model calls cost.
+    /// Prices of model calls.
     pub(super) fn prices(&self) -> &Prices {
         &self.prices
     }
 
-    /// What was deleted, here and in other viewers.
+    /// Deleted runs, here and in other viewers.
     pub(super) fn trash(&self) -> &Trash {
         &self.trash
     }
 
-    /// Where a run is, fetched or not.
+    /// Directory of a run, fetched or not.
     pub(super) fn locate(&self, trace_id: TraceId) -> Result<RunDirectory, ApiError> {
         self.facts.locate(trace_id).ok_or_else(no_such_run)
     }
 
-    /// Where a run is that may be changed from here.
+    /// Directory of a run that may be changed from here.
     pub(super) fn own_directory(&self, trace_id: TraceId) -> Result<RunDirectory, ApiError> {
         let directory = self.locate(trace_id)?;
         if self.facts.origin(&directory).is_some() {
@@ -112,7 +114,7 @@ impl Runs {
         let answer = look(run);
         drop(opened);
         if answer.as_ref().is_err_and(ApiError::is_unreadable) {
-            // It has been written over since it was indexed: the next request reads it anew.
+            // It has been written over since it was indexed: the next request reads it again.
             self.close(trace_id);
         }
         self.close_some();
@@ -188,7 +190,7 @@ impl Runs {
 
     /// Removes what was deleted here, for good.
     pub(super) fn empty_trash(&self) {
-        // What cannot be removed now is removed when a viewer stops the next time.
+        // A directory that cannot be removed now is removed when a viewer stops the next time.
         let _ = self.trash.empty();
     }
 }

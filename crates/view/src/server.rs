@@ -72,7 +72,7 @@ impl BoundViewer {
     /// The address of a page, `path` being its path and query, with the token.
     pub fn url(&self, path: &str) -> String {
         let address = match self.address {
-            // What listens everywhere is reached here.
+            // A server that listens on all interfaces is reached here.
             SocketAddr::V4(address) if address.ip().is_unspecified() => {
                 format!("127.0.0.1:{}", address.port())
             }

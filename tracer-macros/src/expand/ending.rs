@@ -8,7 +8,7 @@ use super::{Expansion, FunctionPlace, at, variable};
 use crate::options::TraceKind;
 
 impl Expansion<'_> {
-    /// What a refused call returns instead, as an expression of the refusal: `None` where the function's type cannot carry it.
+    /// Expression that a refused call returns instead, made of the refusal: `None` where the type cannot carry it.
     fn refusal(&self, exceeded: &TokenStream) -> Option<TokenStream> {
         let Self { plan, door, .. } = self;
         if !matches!(plan.kind, TraceKind::Tool | TraceKind::Llm) {

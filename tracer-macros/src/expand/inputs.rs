@@ -15,7 +15,7 @@ use crate::parameters::bound_in;
 use crate::parse::TracedFn;
 use crate::plan::ExpansionPlan;
 
-/// What the traced function takes, and how.
+/// Inputs of the traced function, and the statements that take them.
 pub(super) struct TakenInputs {
     /// The function's own, with a name for each parameter.
     pub(super) signature: Signature,
@@ -23,7 +23,7 @@ pub(super) struct TakenInputs {
     pub(super) taken: Option<TokenStream>,
 }
 
-/// How a parameter is written.
+/// Form of a parameter.
 enum Form<'a> {
     /// By a name.
     Named(&'a PatIdent),
@@ -150,7 +150,7 @@ fn as_variable(typed: &PatType, name: &Ident) -> TokenStream {
     }
 }
 
-/// Where arguments are used.
+/// Uses of arguments, in the attribute and in the body.
 struct Uses<'a> {
     plan: &'a ExpansionPlan<'a>,
     body: &'a TokenStream,
@@ -181,7 +181,7 @@ fn conditions(attributes: &[Attribute]) -> impl Iterator<Item = &Attribute> + Cl
         .filter(|attribute| attribute.path().is_ident("cfg"))
 }
 
-/// Whether tokens have a name in them, or a text that may: `println!("{name}")`.
+/// Returns whether tokens have a name in them, or a text that may: `println!("{name}")`.
 fn mentions(tokens: TokenStream, name: &Ident) -> bool {
     tokens.into_iter().any(|token| match token {
         TokenTree::Group(group) => mentions(group.stream(), name),

@@ -46,7 +46,7 @@ pub(crate) fn expand(plan: &ExpansionPlan<'_>, function: &TracedFn) -> impl ToTo
     }
 }
 
-/// What all forms of the expansion share.
+/// State that all forms of the expansion share.
 struct Expansion<'a> {
     plan: &'a ExpansionPlan<'a>,
     function: &'a TracedFn,
@@ -225,7 +225,7 @@ impl<'a> Expansion<'a> {
         .collect()
     }
 
-    /// Where the return type is written, or else the function's name.
+    /// Span of the return type, or else of the function's name.
     fn type_span(&self) -> Span {
         match &self.function.signature.output {
             syn::ReturnType::Default => at(self.function.signature.ident.span()),

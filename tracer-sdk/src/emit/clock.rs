@@ -6,14 +6,14 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tracer_format::Timestamp;
 
-/// Where a run gets its times from.
+/// Source of a run's times.
 #[derive(Debug)]
 pub(crate) struct RunClock {
     wall: i64,
     source: ElapsedSource,
 }
 
-/// What tells how much time has passed since the start.
+/// Source of the time that has passed since the start.
 #[derive(Debug)]
 enum ElapsedSource {
     /// The machine's monotonic clock.
@@ -29,7 +29,7 @@ enum ElapsedSource {
 /// When a run with a counted clock starts: 2026-01-01T00:00:00Z, in microseconds since 1970.
 #[cfg(any(test, feature = "testing"))]
 const COUNTED_START: i64 = 1_767_225_600_000_000;
-/// How far a counted clock moves from one reading to the next.
+/// Step of a counted clock from one reading to the next.
 const STEP: Duration = Duration::from_millis(1);
 
 impl RunClock {
@@ -69,7 +69,7 @@ impl RunClock {
         self.read().1
     }
 
-    /// How much time has passed since the start, and so what time it is.
+    /// The time that has passed since the start, and the current time that follows from it.
     pub(crate) fn read(&self) -> (Duration, Timestamp) {
         let elapsed = match &self.source {
             ElapsedSource::Monotonic(anchor) => anchor.elapsed(),
@@ -82,7 +82,7 @@ impl RunClock {
         (elapsed, Timestamp::from_unix_microseconds(now))
     }
 
-    /// How long after the run's start an instant of this clock is, in whole microseconds.
+    /// Time from the run's start to an instant of this clock, in whole microseconds.
     pub(crate) fn since_start(&self, instant: Timestamp) -> Duration {
         let microseconds = instant.microseconds_since(self.started_at());
         Duration::from_micros(u64::try_from(microseconds).unwrap_or(0))

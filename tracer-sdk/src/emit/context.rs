@@ -274,7 +274,7 @@ pub(crate) fn pop_span(span: SpanId) {
     });
 }
 
-/// What is taken off is dropped after the borrow has ended: it may be the last holder of a run.
+/// Removes an entry and drops it after the borrow has ended: it may be the last holder of a run.
 fn take_off(find: impl FnOnce(&[Option<Context>]) -> Option<usize>) {
     let left = STACK.try_with(|stack| {
         let mut stack = stack.try_borrow_mut().ok()?;

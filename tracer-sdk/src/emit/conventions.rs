@@ -1,5 +1,4 @@
-//! What the spans of this emitter have in common: the words of their status, how errors and operations are written, and
-//! names that structure must not use.
+//! Conventions of this emitter's spans: status words, errors, operations and reserved names.
 
 use super::error::ErrorInfo;
 use crate::redact::Redactor;

@@ -1,4 +1,6 @@
-//! What the root span says about the program: compiler, platform, working directory, arguments, default run name.
+//! Facts about the program that the root span records.
+//!
+//! Compiler, platform, working directory, arguments, default run name.
 
 use chrono::{DateTime, Local};
 
@@ -14,14 +16,14 @@ const PLATFORM: &str = if cfg!(any(target_os = "macos", target_os = "ios")) {
     "linux"
 };
 
-/// What the root span says about the program.
+/// Facts about the program, for the root span.
 #[derive(Debug, Clone)]
 pub(crate) struct ProgramFacts {
     pub(crate) compiler: &'static str,
     pub(crate) platform: &'static str,
-    /// Where the program was when the run started; empty when that was deleted or may not be read.
+    /// Working directory when the run started; empty when it was deleted or may not be read.
     pub(crate) working_directory: String,
-    /// What is not Unicode is shown as well as it can be.
+    /// Command-line arguments; those that are not Unicode are converted lossily.
     pub(crate) arguments: Vec<String>,
 }
 

@@ -9,7 +9,7 @@ use crate::write::limited_text::LimitedText;
 use tracer_format::MAX_LINE_BYTES;
 use tracer_format::names::markers;
 
-/// What went wrong: the three things that the format keeps of an error (specification, `ERROR`).
+/// Details of an error: the three things that the format keeps of one (specification, `ERROR`).
 ///
 /// ```
 /// use tracer_sdk::ErrorInfo;
@@ -23,9 +23,9 @@ use tracer_format::names::markers;
 pub struct ErrorInfo {
     /// The error's class, `ParseIntError`.
     pub error_type: String,
-    /// What it says.
+    /// The error's message.
     pub message: String,
-    /// Where it came from, one place or cause a line.
+    /// Origin of the error, one place or cause a line.
     pub stack: Option<String>,
 }
 
@@ -44,8 +44,8 @@ impl ErrorInfo {
         }
     }
 
-    /// The type and the message of an error that can be displayed. Errors that show their causes in the alternate form
-    /// (`{:#}`) are asked for it.
+    /// The type and the message of an error that can be displayed. The alternate form (`{:#}`) is used, in which some
+    /// errors show their causes.
     ///
     /// ```
     /// let info = tracer_sdk::ErrorInfo::of(&std::io::Error::other("connection reset"));
@@ -120,7 +120,7 @@ pub(crate) fn debug_text_up_to(value: &impl fmt::Debug, max_bytes: usize) -> Opt
     printed(format_args!("{value:?}"), max_bytes).ok()
 }
 
-/// What a value prints, cut where it is too long; when it panics or fails, what it printed before.
+/// Prints a value, cut where it is too long. The error is what was printed before the value panicked or failed.
 fn printed(value: fmt::Arguments<'_>, max_bytes: usize) -> Result<String, String> {
     let _recording = RecordingGuard::mark();
     let mut limited = LimitedText::new(max_bytes);

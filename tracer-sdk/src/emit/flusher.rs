@@ -1,8 +1,8 @@
 //! The thread that writes what waits in batches while the program does nothing else: the only one that the SDK ever starts,
 //! and only where batching was asked for (decisions, section 5).
 //!
-//! It lives while a batched run does. Nobody waits for it: it ends with the process, a forked child starts its own, and
-//! where none can be started what waits is written with the next span.
+//! It lives while a batched run does. No other thread waits for it: it ends with the process, a forked child starts its
+//! own, and where none can be started what waits is written with the next span.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::Builder;
@@ -14,7 +14,7 @@ use crate::settings::BATCH_INTERVAL;
 
 /// The name of the thread.
 const NAME: &str = "tracer-flush";
-/// How often it looks, and how long a span waits before it is written: both together are the longest wait.
+/// Interval of its checks, and the time that a span waits before it is written: both together are the longest wait.
 const INTERVAL: Duration = match BATCH_INTERVAL.checked_div(2) {
     Some(half) => half,
     None => BATCH_INTERVAL,
@@ -39,14 +39,14 @@ pub(crate) fn start() {
     }
 }
 
-/// Whether the caller is the one to run the thread of this process.
+/// Claims the thread of this process. Returns whether the caller is the one to run it.
 fn claim() -> bool {
     let process = std::process::id();
     RUNNING_IN.swap(process, Ordering::AcqRel) != process
 }
 
 fn flush_while_needed() {
-    // What a file system of the program records meanwhile is dropped.
+    // Records that a file system of the program makes meanwhile are dropped.
     let _recording = RecordingGuard::mark();
     loop {
         std::thread::sleep(INTERVAL);
@@ -56,7 +56,7 @@ fn flush_while_needed() {
         }
         if runs.is_empty() {
             RUNNING_IN.store(NONE, Ordering::Release);
-            // Whoever began a run meanwhile has found this thread running.
+            // A run that began meanwhile has found this thread running.
             if registry::batched_runs().is_empty() || !claim() {
                 return;
             }

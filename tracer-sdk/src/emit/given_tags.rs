@@ -7,7 +7,7 @@ use tracer_format::{InvalidTag, TAGS_VARIABLE, Tags};
 #[derive(Debug, Clone, Default)]
 pub(crate) struct GivenTags {
     tags: Tags,
-    /// What is wrong with the first that is not one: reported when the run begins.
+    /// Problem of the first invalid tag: reported when the run begins.
     problem: Option<InvalidTag>,
 }
 

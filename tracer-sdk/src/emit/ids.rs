@@ -1,4 +1,4 @@
-//! Where identifiers come from: the system's randomness for traces, a scrambled counter for the spans of a run.
+//! Sources of identifiers: system randomness for traces, a scrambled counter for spans.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

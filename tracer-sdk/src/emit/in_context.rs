@@ -10,11 +10,12 @@ use pin_project_lite::pin_project;
 use super::context::{self, Context};
 
 thread_local! {
-    /// How many futures this thread is dropping, one within the other.
+    /// Number of futures that this thread is dropping, one within the other.
     static DROPPED: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Whether this thread is dropping a future: what it unwinds from is no panic of that future, whose own has left it at a poll.
+/// Returns whether this thread is dropping a future: what it unwinds from is no panic of that future, whose own has
+/// left it at a poll.
 pub(super) fn is_dropping_a_future() -> bool {
     DROPPED.try_with(Cell::get).unwrap_or(0) > 0
 }

@@ -1,4 +1,4 @@
-//! What happens: runs, contexts, spans and recorders, which user code calls.
+//! Recording: runs, contexts, spans and recorders, which user code calls.
 //!
 //! Rules that hold everywhere here: no user code runs and no user value drops while internal state is borrowed or
 //! locked; a fault of storage is counted and reported, and never reaches the traced program.

@@ -69,7 +69,7 @@ fn take_span() -> Box<SpanState> {
 
 /// Keeps the memory of a span for this thread's next ones, unless enough of it waits.
 fn give_span(mut span: Box<SpanState>) {
-    // What is dropped here is the SDK's own, and the program's allocator may record that.
+    // Memory dropped here is the SDK's own, and the program's allocator may record that.
     let _recording = RecordingGuard::mark();
     span.clear();
     // A thread that is ending has no pool any more.
@@ -90,7 +90,7 @@ struct SpanPlace {
     event_type: EventType,
     /// It may be the parent of others.
     is_entered: AtomicBool,
-    /// A branch of the run begins with it: an agent, or a span beside another one.
+    /// A branch of the run begins with it: an agent, or a span concurrent with another one.
     begins_branch: AtomicBool,
     /// Another span of the run reports this call, too: it counts there.
     same_call: Option<SpanId>,
@@ -102,7 +102,7 @@ struct SpanContent {
     draft: Draft,
     /// When it was started; `None` for a span that is recorded after the fact.
     start: Option<Timestamp>,
-    /// How long a call took that is recorded after the fact.
+    /// Duration of a call that is recorded after the fact.
     duration: Duration,
     error: Option<ErrorInfo>,
     stream: Option<Box<StreamedAnswer>>,
@@ -110,12 +110,12 @@ struct SpanContent {
     on_drop: OnDrop,
     /// Since it was started, for one that a panic drops.
     watch: Option<PanicWatch>,
-    /// What a library says of its span.
+    /// A library's data on its span.
     #[cfg(feature = "tracing")]
     library: Option<Box<LibraryCall>>,
 }
 
-/// What a library says of its span besides attributes.
+/// A library's data on its span, apart from attributes.
 #[cfg(feature = "tracing")]
 #[derive(Debug, Default)]
 pub(crate) struct LibraryCall {
@@ -124,7 +124,7 @@ pub(crate) struct LibraryCall {
     pub(crate) kind: Option<SpanKind>,
 }
 
-/// What becomes of a span that is dropped before it was ended.
+/// Treatment of a span that is dropped before it was ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum OnDrop {
     /// It was never started, or what started it ends it: nothing is written.
@@ -132,7 +132,7 @@ pub(crate) enum OnDrop {
     Discard,
     /// It ends.
     End,
-    /// It ends as cancelled with this message, unless it has an answer or an error by then.
+    /// It ends as cancelled with this message, unless it already has an answer or an error.
     Cancel(&'static str),
 }
 
@@ -298,7 +298,7 @@ impl OpenSpan {
         Ok(self)
     }
 
-    /// Makes the span of a library a timed one. Its call counts from now on, but nobody can refuse it.
+    /// Makes the span of a library a timed one. Its call counts from now on, but cannot be refused.
     #[cfg(feature = "tracing")]
     pub(crate) fn start_library(&mut self, same_call: Option<SpanId>) {
         if let Some(place) = self.0.as_deref_mut().and_then(|state| state.place.as_mut()) {
@@ -363,7 +363,7 @@ impl OpenSpan {
         Some(&self.0.as_ref()?.content.name)
     }
 
-    /// Whether nothing is recorded.
+    /// Returns whether nothing is recorded.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_none()
@@ -511,8 +511,8 @@ impl OpenSpan {
         }
     }
 
-    /// The call was refused before it was made. The one that crossed the limit is written, so that the trace shows what was
-    /// stopped; a program that goes on asking does not fill the disk.
+    /// The call was refused before it was made. The one that crossed the limit is written, so that the trace shows what
+    /// was stopped; a program that keeps asking does not fill the disk.
     fn refuse(mut self, refusal: CallRefusal) -> GuardrailExceeded {
         if let Some(now) = refusal.crossed_at
             && let Some((_, content)) = self.parts()
@@ -574,7 +574,7 @@ impl Drop for OpenSpan {
 }
 
 impl SpanPlace {
-    /// What the limits count the span as: structure is no event, and a call that another span reports counts there.
+    /// Event type that the limits count: structure is no event, and a call that another span reports counts there.
     fn counts_as(&self) -> Option<EventType> {
         let recorded = self.recorded_type();
         matches!(
@@ -584,7 +584,7 @@ impl SpanPlace {
         .then_some(recorded)
     }
 
-    /// What readers make of the span.
+    /// Event type that readers see.
     fn recorded_type(&self) -> EventType {
         match self.same_call {
             Some(_) => EventType::Unknown,
@@ -685,7 +685,7 @@ impl SpanContent {
         None
     }
 
-    /// What was called: the model or the tool.
+    /// The called model or tool.
     fn called(&self) -> &str {
         #[cfg(feature = "tracing")]
         if let Some(library) = &self.library {
@@ -722,7 +722,7 @@ impl SpanContent {
     fn add_outcome(&mut self, event_type: EventType, redactor: &Redactor) {
         #[cfg(feature = "tracing")]
         if self.library.is_some() {
-            // What a library says of its outcome is understood on reading; the rest is in the span's status.
+            // The outcome that a library reports is understood on reading; the rest is in the span's status.
             return;
         }
         #[cfg(feature = "providers")]
@@ -763,7 +763,7 @@ pub(crate) struct SpanEditor<'a> {
 }
 
 impl SpanEditor<'_> {
-    /// What the span holds so far, and what redacts it.
+    /// The span's draft so far, and its redactor.
     pub(crate) fn redacted(&mut self) -> (&mut Draft, &Redactor) {
         (&mut self.content.draft, &self.place.context.run.redactor)
     }
@@ -939,7 +939,7 @@ fn add_message<T: Serialize + ?Sized>(
     }
 }
 
-/// What loop detection compares of a span; `None` for other kinds of spans.
+/// The data of a span that loop detection compares; `None` for other kinds of spans.
 fn asked(event_type: EventType, content: &SpanContent) -> Option<(StepSignature<'_>, Asked)> {
     let draft = &content.draft;
     let failed = content.error.is_some();
@@ -1006,7 +1006,7 @@ fn prompt_numbers(text: &[u8], is_json: bool) -> Option<(u64, u64)> {
     Some((number, number))
 }
 
-/// What a library sent as an attribute where a recorder has an event.
+/// Text that a library sent as an attribute where a recorder has an event.
 #[cfg(feature = "tracing")]
 fn sent_text(draft: &Draft, name: Name) -> Option<&[u8]> {
     draft.text_of(name.written())

@@ -1,4 +1,4 @@
-//! What a panic said, kept for the run that it ends.
+//! Message of a panic, kept for the run that it ends.
 //!
 //! A note belongs to the unwinding that its panic started. `resume_unwind` starts one without a hook, so that a note may be
 //! of a panic that was caught long ago. Where this SDK calls the user's code it sees the payload itself. A guard that is
@@ -17,7 +17,7 @@ use super::error::ErrorInfo;
 /// The error type of a panic.
 const PANIC: &str = "panic";
 
-/// How many panics this process has had.
+/// Number of panics of this process.
 static PANICS: AtomicU64 = AtomicU64::new(0);
 
 /// A panic that this thread is unwinding from.
@@ -33,11 +33,11 @@ struct Note {
     /// Captured cheaply; resolved to names only when a run really ended by this panic, and then once.
     backtrace: Option<Backtrace>,
     origin: UnwindingOrigin,
-    /// How many panics other threads had had when the hooks were done.
+    /// Number of panics of other threads when the hooks were done.
     panics_of_others: u64,
 }
 
-/// How much is known of the unwinding that a note belongs to.
+/// Certainty about the unwinding that a note belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum UnwindingOrigin {
     /// Its payload was seen.
@@ -50,11 +50,11 @@ enum UnwindingOrigin {
 
 thread_local! {
     static LAST: Cell<Option<Note>> = const { Cell::new(None) };
-    /// How many panics this thread has had.
+    /// Number of panics of this thread.
     static OWN: Cell<u64> = const { Cell::new(0) };
 }
 
-/// How many panics other threads have had.
+/// Number of panics of other threads.
 fn panics_of_others() -> u64 {
     let own = OWN.try_with(Cell::get).unwrap_or(0);
     PANICS.load(Ordering::Relaxed).saturating_sub(own)
@@ -67,7 +67,7 @@ pub(crate) fn forget() {
     }
 }
 
-/// Whether the frames of a panic are resolved to names.
+/// Resolution of a panic's frames to names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FrameNames {
     Resolved,
@@ -94,7 +94,7 @@ impl PanicWatch {
     }
 
     /// The panic that has begun since and that this thread is unwinding from. Its frames are for what ends a run:
-    /// resolving them takes tens of milliseconds, which a program that goes on must not wait for.
+    /// resolving them takes tens of milliseconds, which a program that continues must not wait for.
     pub(crate) fn panic(&self, panics_of_run: u64, frames: FrameNames) -> Option<Panic> {
         if self.panicking || !std::thread::panicking() {
             return None;
@@ -164,7 +164,7 @@ impl Panic {
     }
 }
 
-/// What a panic said: its payload, if that is text.
+/// Message of a panic: its payload, if that is text.
 pub(super) fn text_of(payload: &(dyn Any + Send)) -> &str {
     let text = match payload.downcast_ref::<&str>() {
         Some(text) => Some(*text),
@@ -211,8 +211,8 @@ pub(super) fn aborting_panic() -> Panic {
     last_panic(|_| true, FrameNames::Resolved)
 }
 
-/// What is noted of the panic that this thread is unwinding from, if the note may be believed. It may end several spans,
-/// and the run around them.
+/// The panic that this thread is unwinding from, as noted if the note may be believed. It may end several spans, and
+/// the run around them.
 fn last_panic(is_believed: impl FnOnce(&Note) -> bool, frames: FrameNames) -> Panic {
     let note = LAST.try_with(Cell::take).ok().flatten();
     let Some(mut note) = note.filter(is_believed) else {
@@ -235,7 +235,7 @@ fn last_panic(is_believed: impl FnOnce(&Note) -> bool, frames: FrameNames) -> Pa
     panic
 }
 
-/// How many lines of frames are kept.
+/// Maximum number of frame lines that are kept.
 const MAX_LINES: usize = 60;
 
 /// The frames of the program: what lies above them belongs to panicking itself, and what lies below to the runtime.

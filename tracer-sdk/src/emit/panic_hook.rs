@@ -15,7 +15,7 @@ pub(crate) fn install_hook() {
     if std::thread::panicking() {
         return;
     }
-    // Nobody waits for the thread that does it: in a forked child it may be gone.
+    // No thread waits for the one that does it: in a forked child it may be gone.
     if INSTALLED.swap(true, Ordering::Relaxed) {
         return;
     }

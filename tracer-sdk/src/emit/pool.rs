@@ -7,7 +7,7 @@ thread_local! {
     static LINE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// How much a line buffer may keep between spans.
+/// Maximum capacity of a line buffer kept between spans, in bytes.
 const MAX_KEPT_LINE_BYTES: usize = 256 * 1024;
 
 /// Runs `write` with this thread's line buffer.

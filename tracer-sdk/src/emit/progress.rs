@@ -1,4 +1,6 @@
-//! How far a run has come: its limits, its loops and its errors. Pure state; the run state locks it.
+//! Progress of a run: its limits, its loops and its errors.
+//!
+//! Pure state; the run state locks it.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -11,7 +13,7 @@ use crate::settings::Settings;
 use tracer_format::loops::{Asked, LoopDetector, LoopWarning, StepSignature, WarnedPatterns};
 use tracer_format::{EventType, SpanId, Timestamp};
 
-/// How many errors of its own a run keeps.
+/// Maximum number of errors of its own that a run keeps.
 const MAX_EXCEPTIONS: usize = 16;
 
 /// An error of the run itself, to be written as an event of the root span.
@@ -31,13 +33,13 @@ pub(crate) struct WrittenRecord<'a> {
     pub(crate) id: SpanId,
     /// The span with which its branch of the run began.
     pub(crate) branch: SpanId,
-    /// What the limits count it as.
+    /// Event type that the limits count.
     pub(crate) event_type: EventType,
-    /// What the loop detector knows it by.
+    /// Signature and request that the loop detector compares.
     pub(crate) signature: Option<(StepSignature<'a>, Asked)>,
     /// The place that was kept for it when it started.
     pub(crate) reservation: Option<CallReservation>,
-    /// What it cost, where a limit counts that.
+    /// Cost of the call, where a limit counts that.
     #[cfg(feature = "prices")]
     pub(crate) spend: Option<CallSpend>,
 }
@@ -76,7 +78,7 @@ impl BranchLoops {
         detector.observe(&mut self.warned, signature, asked, id)
     }
 
-    /// How often the branch has been through the block of shapes that it ends with, and how often it asked the same.
+    /// Number of passes of the branch through the block of shapes that it ends with, and of those that asked the same.
     fn repetitions(&self, branch: SpanId) -> (usize, usize) {
         self.branches.get(&branch).map_or((0, 0), |detector| {
             (detector.repetitions(), detector.looping_repetitions())
@@ -100,7 +102,7 @@ pub(crate) struct RunProgress {
     monitor: Monitor,
     loops: BranchLoops,
     exceptions: Vec<Exception>,
-    /// How many more there were.
+    /// Number of errors past those that are kept.
     left_out: u64,
 }
 
@@ -185,7 +187,7 @@ impl RunProgress {
         }
     }
 
-    /// How many loops the run has had.
+    /// Number of loops in the run.
     pub(crate) fn loops(&self) -> u64 {
         self.loops.loops()
     }
@@ -210,7 +212,7 @@ impl RunProgress {
         });
     }
 
-    /// How many errors of the run are past what it keeps.
+    /// Number of errors of the run past those that it keeps.
     pub(crate) fn left_out(&self) -> u64 {
         self.left_out
     }

@@ -9,7 +9,7 @@ use super::unattached;
 thread_local! {
     /// This thread is recording something.
     static IS_RECORDING: Cell<bool> = const { Cell::new(false) };
-    /// How many records were dropped meanwhile that no run has counted yet.
+    /// Number of records dropped meanwhile that no run has counted yet.
     static DROPPED: Cell<u64> = const { Cell::new(0) };
 }
 
@@ -39,7 +39,7 @@ impl RecordingGuard {
         entered
     }
 
-    /// Whether or not the thread is recording already: for code of the user that a recorder calls.
+    /// Marks the thread as recording, even if it is already: for code of the user that a recorder calls.
     #[inline]
     pub(crate) fn mark() -> Self {
         Self {
@@ -55,7 +55,7 @@ impl Drop for RecordingGuard {
     }
 }
 
-/// How many records were dropped on this thread since this was asked last.
+/// Takes the number of records dropped on this thread since the last call.
 #[inline]
 pub(crate) fn take_dropped() -> u64 {
     DROPPED.take()

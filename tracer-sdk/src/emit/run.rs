@@ -379,7 +379,7 @@ impl RunGuard {
         }
     }
 
-    /// Looks at a result and hands it on; an `Err` ends the run as failed.
+    /// Observes a result and returns it; an `Err` ends the run as failed.
     ///
     /// ```
     /// use tracer_sdk::format::RecordedStatus;
@@ -442,7 +442,7 @@ impl RunGuard {
         }
     }
 
-    /// How many spans of this run are in the file, and how many are lost. With batching, spans that wait are neither.
+    /// Number of spans of this run in the file, and of lost ones. With batching, spans that wait are neither.
     ///
     /// ```
     /// let folder = tempfile::tempdir()?;

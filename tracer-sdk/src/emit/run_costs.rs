@@ -6,7 +6,7 @@ use crate::prices::{CallCost, LoggedCall, Prices};
 use crate::process::{OwnLock, OwnProcess};
 use tracer_format::{SpanId, TraceId};
 
-/// How many spans that report a call again wait for the one that it counts at.
+/// Maximum number of spans that report a call again and wait for the one that it counts at.
 const MAX_WAITING: usize = 256;
 
 /// The prices that a run's limit counts with, and calls whose other spans have not ended. A run without the limit has none
@@ -14,7 +14,7 @@ const MAX_WAITING: usize = 256;
 #[derive(Debug)]
 pub(crate) struct RunCosts {
     prices: Prices,
-    /// What a span within a call knows of it, by the ID of the span that the call counts at.
+    /// Data on a call from spans within it, by the ID of the span that the call counts at.
     waiting: OwnLock<Vec<(SpanId, LoggedCall)>>,
 }
 
@@ -26,8 +26,8 @@ impl RunCosts {
         }
     }
 
-    /// What a call cost that has ended, by its line; `None` where it counts at another span, `same_call`. Warns where the
-    /// cost is not known: nobody should rely on a limit that does not count everything.
+    /// Cost of a call that has ended, by its line; `None` where it counts at another span, `same_call`. Warns where the
+    /// cost is not known: a limit that does not count everything is not to be relied on.
     pub(crate) fn spend_of(
         &self,
         run: TraceId,

@@ -68,7 +68,7 @@ impl Scope {
         let Some(recording) = RecordingGuard::enter_or_count() else {
             return Self::default();
         };
-        // What was dropped before belongs to no run.
+        // Records dropped before belong to no run.
         recording::take_dropped();
         // A thread may still be within a run that has ended; what starts now is a run of its own.
         if let Some(context) = Context::of_thread().filter(|context| !context.run.has_ended()) {
@@ -186,7 +186,7 @@ impl Scope {
         inner.context.run.tripped()
     }
 
-    /// Whether anything is recorded.
+    /// Returns whether anything is recorded.
     #[must_use]
     pub fn is_recording(&self) -> bool {
         self.inner.is_some()

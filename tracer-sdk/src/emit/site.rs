@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// Where a traced function is, and the name that it was given.
+/// Location of a traced function, and the name that it was given.
 #[derive(Debug, Clone)]
 pub struct Site {
     pub(crate) name: Option<Cow<'static, str>>,

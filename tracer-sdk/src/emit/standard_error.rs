@@ -1,5 +1,7 @@
-//! Standard error, for the one warning: written to at once or not at all. Nobody is waited for, neither another thread
-//! that holds the standard library's lock nor a reader that does not read, and no signal is raised.
+//! Standard error for the one warning, written at once or never.
+//!
+//! It waits neither for another thread that holds the standard library's lock nor for a reader that does not read, and
+//! no signal is raised.
 
 use std::io;
 
@@ -46,7 +48,7 @@ fn without_waiting() -> rustix::net::SendFlags {
     flags
 }
 
-/// Whether this is a terminal that stops whoever writes to it from the background.
+/// Returns whether this is a terminal that stops programs that write to it from the background.
 #[cfg(unix)]
 fn would_stop_the_program(file: &std::fs::File) -> bool {
     use rustix::process::getpgrp;
@@ -56,7 +58,7 @@ fn would_stop_the_program(file: &std::fs::File) -> bool {
 }
 
 /// The pipe or terminal, opened a second time: what is written there does not wait for room. A pipe is opened for
-/// reading, too: as long as it has a reader nobody is sent a signal for writing.
+/// reading, too: as long as it has a reader, writing raises no signal.
 #[cfg(target_os = "linux")]
 fn opened_again(is_pipe: bool) -> io::Result<std::fs::File> {
     use std::os::unix::fs::OpenOptionsExt;
@@ -73,8 +75,8 @@ fn opened_again(_is_pipe: bool) -> io::Result<std::fs::File> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Whether there is room for a short message and somebody to read it. That may change until it is written, which is why
-/// this is asked only where the file cannot be opened again.
+/// Returns whether there is room for a short message and somebody to read it. That may change until it is written,
+/// which is why this is checked only where the file cannot be opened again.
 #[cfg(unix)]
 fn is_ready(file: &std::fs::File) -> io::Result<bool> {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};

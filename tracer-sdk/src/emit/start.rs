@@ -1,4 +1,6 @@
-//! How a run begins: settings, name, clock, redactor, files; or how this process joins the run of its parent.
+//! Start of a run: settings, name, clock, redactor, files.
+//!
+//! Or this process joins the run of its parent.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -191,7 +193,7 @@ fn parent_process_span() -> Option<TraceParent> {
     parent
 }
 
-/// Whether the parent's run is going on in this data directory.
+/// Returns whether the parent's run is running in this data directory.
 fn is_recorded_in(settings: &Settings, parent: &TraceParent) -> bool {
     let there = is_running(
         &settings
@@ -208,8 +210,8 @@ fn is_recorded_in(settings: &Settings, parent: &TraceParent) -> bool {
     there
 }
 
-/// Whether a directory has a run that goes on: nothing is ever written behind the end of a run, or where nobody recorded.
-/// A run that has just begun has a `.live` before it has metadata.
+/// Returns whether a directory has a run in progress: nothing is ever written behind the end of a run, or where none
+/// was recorded. A run that has just begun has a `.live` before it has metadata.
 fn is_running(directory: &Path) -> bool {
     match open(&directory.join(META_FILE), LinkPolicy::Refuse) {
         Ok(file) => {

@@ -11,9 +11,9 @@ use tracer_providers::Vendor;
 #[cfg(feature = "providers")]
 use super::vendor_events::VendorEvents;
 
-/// How much of a streamed answer is kept in memory, in bytes; the settings cut it further.
+/// Maximum size of a streamed answer in memory, in bytes; the settings cut it further.
 const MAX_BYTES: usize = 1024 * 1024;
-/// How many tool calls of a streamed answer are kept.
+/// Maximum number of tool calls of a streamed answer that are kept.
 const MAX_CALLS: usize = 1024;
 
 /// A piece of a tool call that a model streams, as the vendors' streams have it: the ID and the name come once, the arguments
@@ -100,15 +100,15 @@ pub(super) struct StreamedAnswer {
     text: String,
     /// The tool calls that the model asks for, by their index.
     calls: BTreeMap<usize, StreamedToolCall>,
-    /// How much is kept, in bytes.
+    /// Size of the kept content, in bytes.
     bytes: usize,
-    /// How many pieces are not kept.
+    /// Number of chunks that are not kept.
     pub(super) left_out: u64,
-    /// How many chunks came.
+    /// Number of received chunks.
     pub(super) chunks: u64,
-    /// How long the first one took.
+    /// Time until the first chunk.
     pub(super) first_after: Duration,
-    /// What came as a vendor's events.
+    /// Chunks received as a vendor's events.
     #[cfg(feature = "providers")]
     pub(super) events: Option<VendorEvents>,
 }
@@ -121,7 +121,7 @@ struct StreamedToolCall {
     arguments: String,
 }
 
-/// What a streamed answer came to.
+/// Content of a streamed answer.
 #[derive(Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub(super) enum StreamedContent<'a> {
@@ -197,7 +197,7 @@ impl StreamedAnswer {
         self.left_out = 0;
     }
 
-    /// What was said; `None` when nothing was.
+    /// Returns the content so far; `None` when there is none.
     pub(super) fn content(&self) -> Option<StreamedContent<'_>> {
         if self.calls.is_empty() {
             return (!self.text.is_empty()).then_some(StreamedContent::Text(&self.text));

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 static UNATTACHED: AtomicU64 = AtomicU64::new(0);
-/// How many of them may have belonged to one of several live runs.
+/// Number of those that may have belonged to one of several live runs.
 static AMBIGUOUS: AtomicU64 = AtomicU64::new(0);
 
 /// Counts a record that belongs to no run.
@@ -16,12 +16,13 @@ pub(crate) fn count_ambiguous() {
     AMBIGUOUS.fetch_add(1, Ordering::Relaxed);
 }
 
-/// How many records found no run while several were live. Each run that was live meanwhile says so in its `meta.json`.
+/// Number of records that found no run while several were live. Each run that was live meanwhile says so in its
+/// `meta.json`.
 pub(crate) fn ambiguous_records() -> u64 {
     AMBIGUOUS.load(Ordering::Relaxed)
 }
 
-/// How many records this process made that belonged to no run: none was live, or several were and the thread had no
+/// Number of records of this process that belonged to no run: none was live, or several were and the thread had no
 /// context of its own. They are not kept anywhere.
 ///
 /// ```

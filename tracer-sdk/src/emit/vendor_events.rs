@@ -9,7 +9,7 @@ use super::error::ErrorInfo;
 use crate::redact::Redactor;
 use crate::write::draft::Draft;
 
-/// How much of the events is kept in memory, in bytes of their text; the settings cut the answer further.
+/// Maximum size of the events in memory, in bytes of their text; the settings cut the answer further.
 const MAX_BYTES: usize = 8 * 1024 * 1024;
 
 /// The events of one answer so far.
@@ -81,7 +81,7 @@ pub(super) fn add_facts(draft: &mut Draft, answer: &Assembled, redactor: &Redact
     facts.error.map(|(class, message)| ErrorInfo::new(class, message))
 }
 
-/// How each choice ended: the word itself where there is one, a list as JSON where there are several.
+/// Finish reasons of the choices: the word itself where there is one, a list as JSON where there are several.
 fn finish_reasons(mut reasons: Vec<String>) -> Option<String> {
     match reasons.len() {
         0 => None,

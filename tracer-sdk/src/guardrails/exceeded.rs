@@ -41,7 +41,7 @@ impl fmt::Display for Guardrail {
     }
 }
 
-/// What a guardrail measures. Serialises as a number: the count, the seconds, or the dollars.
+/// Quantity that a guardrail measures. Serialises as a number: the count, the seconds, or the dollars.
 ///
 /// ```
 /// use std::time::Duration;
@@ -58,7 +58,7 @@ pub enum Amount {
     Count(u64),
     /// Time since the run started.
     Duration(Duration),
-    /// What model calls cost.
+    /// Cost of model calls.
     Cost(Usd),
 }
 
@@ -101,9 +101,9 @@ impl Serialize for Amount {
 pub struct GuardrailExceeded {
     /// Which limit.
     pub guardrail: Guardrail,
-    /// What the limit is set to.
+    /// Value that the limit is set to.
     pub threshold: Amount,
-    /// What the run reached; for a call that was refused, the number that it would have been, or what finished calls cost.
+    /// Value reached by the run; for a refused call, the number that it would have been, or the cost of finished calls.
     pub actual: Amount,
     /// Model calls whose cost is not known and that a cost does not count, so that it is one *at least*; 0 for other limits.
     pub unpriced_calls: u64,

@@ -1,11 +1,11 @@
-//! What a run may do before it is stopped.
+//! Limits on what a run may do before it is stopped.
 
 use std::time::Duration;
 
 #[cfg(feature = "prices")]
 use tracer_format::Usd;
 
-/// How many repetitions stop a run when `stop_on_loop` is on and nothing else is said.
+/// Default number of repetitions that stop a run when `stop_on_loop` is on.
 pub const DEFAULT_MIN_REPETITIONS: u64 = 3;
 /// Smallest number of repetitions that can stop a run.
 pub const MIN_LOOP_REPETITIONS: u64 = 2;
@@ -29,7 +29,7 @@ pub enum StopOnLoop {
     /// Arguments are compared, of model calls that repeat by themselves the last message. What was not recorded is not
     /// known to differ, and counts.
     Calls,
-    /// What a loop warning tells of: calls of the same shape, whatever they ask; `"shape"` in settings.
+    /// Calls of the same shape, whatever they ask, as in a loop warning; `"shape"` in settings.
     Shape,
 }
 
@@ -60,19 +60,19 @@ impl From<bool> for StopOnLoop {
 pub struct Guardrails {
     /// Which repetitions stop the run.
     pub stop_on_loop: Option<StopOnLoop>,
-    /// How many repetitions a loop needs to stop the run, at least 2.
+    /// Number of repetitions that a loop needs to stop the run, at least 2.
     ///
     /// A loop is what `loop_repetitions` makes one: with fewer here, the first warning stops the run.
     pub stop_on_loop_min_repetitions: Option<u64>,
-    /// How many model calls may be made.
+    /// Highest number of model calls.
     pub max_llm_calls: Option<u64>,
-    /// How many tool calls may be made.
+    /// Highest number of tool calls.
     pub max_tool_calls: Option<u64>,
-    /// How many events may be recorded: model calls, tool calls, state updates, captured errors and loop warnings.
+    /// Highest number of events: model calls, tool calls, state updates, captured errors and loop warnings.
     pub max_events: Option<u64>,
-    /// How long the run may take; in settings `max_duration_s`, in seconds.
+    /// Longest duration of the run; in settings `max_duration_s`, in seconds.
     pub max_duration: Option<Duration>,
-    /// How much the model calls may cost; feature `prices`.
+    /// Highest cost of the model calls; feature `prices`.
     #[cfg(feature = "prices")]
     pub max_cost_usd: Option<Usd>,
 }
@@ -110,7 +110,7 @@ impl Guardrails {
         self
     }
 
-    /// How many repetitions a loop needs to stop the run; a number below 2 means 2.
+    /// Sets the number of repetitions that a loop needs to stop the run; a number below 2 means 2.
     ///
     /// ```
     /// use tracer_sdk::{Config, Guardrails, Run, tool_call};
@@ -249,7 +249,7 @@ impl Guardrails {
         }
     }
 
-    /// How many repetitions stop the run; `None` when loops do not stop it.
+    /// Number of repetitions that stop the run; `None` when loops do not stop it.
     pub(super) fn repetitions_that_stop(&self) -> Option<u64> {
         (self.stop_on_loop.unwrap_or_default() != StopOnLoop::Never).then(|| {
             self.stop_on_loop_min_repetitions

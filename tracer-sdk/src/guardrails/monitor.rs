@@ -9,14 +9,14 @@ use tracer_format::Usd;
 use super::{Amount, Guardrail, GuardrailExceeded, Guardrails, StopOnLoop};
 
 /// The place of a call that was allowed and has not ended: give it back with [`Monitor::finish`] or
-/// [`Monitor::cancel`]. One that is lost goes on counting as a call.
+/// [`Monitor::cancel`]. One that is lost keeps counting as a call.
 #[derive(Debug)]
 #[must_use = "a reservation that is never finished or cancelled counts as a call in flight for ever"]
 pub(crate) struct CallReservation {
     event_type: EventType,
 }
 
-/// What a model call cost that has ended.
+/// Cost of a model call that has ended.
 #[cfg(feature = "prices")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CallSpend {
@@ -29,8 +29,8 @@ pub(crate) enum CallSpend {
 
 /// The state of a run's guardrails.
 ///
-/// Whoever owns it gives the time since the run started with each call, `elapsed`. When several limits are crossed at
-/// once, the error names the first of: model calls, tool calls, events, cost, duration. Once one has tripped, everything
+/// The owner gives the time since the run started with each call, `elapsed`. When several limits are crossed at once,
+/// the error names the first of: model calls, tool calls, events, cost, duration. Once one has tripped, everything
 /// answers the same error, but what is recorded all the same is still counted.
 ///
 /// Events are model calls, tool calls, state updates, loop warnings and errors that the program captured. Structural
@@ -42,7 +42,7 @@ pub(crate) struct Monitor {
     tool_calls: u64,
     /// All events, calls included. Each number holds what is finished and what is reserved: both count.
     events: u64,
-    /// What finished model calls cost, as far as that is known.
+    /// Known cost of finished model calls.
     #[cfg(feature = "prices")]
     spent: Usd,
     #[cfg(feature = "prices")]
@@ -128,7 +128,7 @@ impl Monitor {
         }
     }
 
-    /// Whether the run may go on: trips when no model call may start any more, or it has taken too long.
+    /// Checks that the run may continue: trips when no model call may start any more, or it has taken too long.
     pub(crate) fn check(&mut self, elapsed: Duration) -> Result<(), GuardrailExceeded> {
         self.not_tripped()?;
         self.check_cost()?;

@@ -45,7 +45,7 @@ impl<Rest: Entries> Arguments<Rest> {
 
 /// A list of entries that can write itself into a map, in the order of the function's parameters.
 pub trait Entries {
-    /// How many there are.
+    /// Number of entries.
     const COUNT: usize;
 
     /// Writes each.

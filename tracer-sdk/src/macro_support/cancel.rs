@@ -24,7 +24,7 @@ impl<T, E: From<GuardrailExceeded>> FromGuardrailExceeded for Result<T, E> {
     }
 }
 
-/// How a function that returns `Returned` returns a guardrail.
+/// Returns the conversion of a guardrail into `Returned`, the return type of a function.
 pub fn as_returned<Returned: FromGuardrailExceeded>() -> fn(GuardrailExceeded) -> Returned {
     Returned::from_guardrail_exceeded
 }

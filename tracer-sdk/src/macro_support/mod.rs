@@ -1,4 +1,4 @@
-//! The private door of `#[tracer_sdk::trace]`: what an expansion needs, and nobody else should call.
+//! The private interface of `#[tracer_sdk::trace]`, for its expansions only.
 //!
 //! There is no promise of stability here: `tracer-macros` and `tracer-sdk` are released together, each naming the
 //! other's exact version.
@@ -77,7 +77,7 @@ where
 
 /// A function pointer, to name the type that it gives.
 pub trait Function {
-    /// What it gives.
+    /// The return type.
     type Output;
 }
 

@@ -1,4 +1,4 @@
-//! What `result` records of a returned value: the value inside `Ok`, or the value itself.
+//! The value that `result` records: inside `Ok`, or as returned.
 //!
 //! Chosen by autoref: a method call prefers the implementation that needs fewer references taken away.
 
@@ -7,7 +7,7 @@ pub struct OkValue<'a, T>(pub &'a T);
 
 /// A `Result`: the value inside `Ok`, and nothing of an `Err`, which the span's error tells.
 pub trait ResultValue<'a> {
-    /// What is inside.
+    /// Type of the value inside.
     type Value;
 
     /// The value to record.

@@ -1,4 +1,4 @@
-//! Whether a returned value is a failure, and what the failure says, whatever its type.
+//! Detection of failures in returned values of any type, with their message.
 //!
 //! Chosen by autoref: `(&&&&&&Outcome(&value)).tracer_error(place)` finds the first implementation below that holds, since
 //! each takes one reference more than the next. So no option is needed, no alias of `Result` is missed, and no bound is put
@@ -30,7 +30,7 @@ impl<T, E: Error> ErrorOutcome for &&&&&Outcome<'_, Result<T, E>> {
 }
 
 /// A holder of errors that is not one itself: `anyhow::Error`, `Box<dyn Error>`. It tells as much. A backtrace that it has
-/// is left where it is: to print it means to resolve it, which takes tens of milliseconds, and the program goes on.
+/// is left where it is: to print it means to resolve it, which takes tens of milliseconds, while the program runs.
 pub trait WrappedErrorOutcome {
     /// The error, seen at `place`.
     fn tracer_error(&self, place: &'static str) -> Option<ErrorInfo>;

@@ -1,6 +1,7 @@
-//! Whether a function can return a guardrail's refusal: its return type is a `Result` whose error is made from one.
+//! Detection of functions that can return a guardrail's refusal.
 //!
-//! Chosen by autoref on the type alone, since a refused call has no value yet.
+//! Their return type is a `Result` whose error is made from a refusal. Chosen by autoref on the type alone, since a
+//! refused call has no value yet.
 
 use std::marker::PhantomData;
 

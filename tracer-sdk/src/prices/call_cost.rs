@@ -4,7 +4,7 @@ use super::NoPrice;
 use super::rates::Charge;
 use tracer_format::Usd;
 
-/// What a model call costs, as far as that is known.
+/// Cost of a model call: exact, a lower bound, or unknown.
 ///
 /// ```
 /// use tracer_sdk::prices::Prices;
@@ -20,9 +20,9 @@ use tracer_format::Usd;
 pub struct CallCost {
     /// The price of its tokens.
     pub priced: Result<Usd, NoPrice>,
-    /// Whether more is charged than these: the call costs at least the price.
+    /// `true` when more is charged than these: the call costs at least the price.
     pub is_least: bool,
-    /// Whether a recorded answer answered it: then it cost nothing, and `priced` is what it would have cost.
+    /// `true` when a recorded answer answered the call: then it cost nothing, and `priced` is what it would have cost.
     pub is_replayed: bool,
 }
 
@@ -35,7 +35,7 @@ impl CallCost {
         }
     }
 
-    /// What it cost: nothing, where a recorded answer answered it.
+    /// Returns the cost: zero where a recorded answer answered the call.
     ///
     /// ```
     /// use tracer_sdk::prices::{NoPrice, Prices};
@@ -58,7 +58,7 @@ impl CallCost {
     }
 }
 
-/// What model calls cost together: exactly, or at least.
+/// Total cost of model calls: exact, or a lower bound.
 ///
 /// ```
 /// use tracer_sdk::prices::{CostSum, Prices};
@@ -79,24 +79,24 @@ impl CallCost {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CostSum {
-    /// What the calls cost whose cost is known.
+    /// Sum of the known costs.
     pub known: Usd,
-    /// How many these are, without replayed ones.
+    /// Number of calls whose cost is known, without replayed ones.
     pub priced: u64,
     /// Calls whose cost is not known, or not all of it.
     pub unpriced: u64,
-    /// Those of them of which a part is known, and in the sum.
+    /// Those of them whose cost is known in part, and that part is in the sum.
     pub partly: u64,
     /// Calls that recorded answers answered, so that they cost nothing.
     pub replayed: u64,
-    /// What these would have cost, as far as that is known.
+    /// Sum of what these would have cost, where that is known.
     pub replayed_known: Usd,
-    /// Those of them of which that is not known.
+    /// Those of them where that is not known.
     pub replayed_unpriced: u64,
 }
 
 impl CostSum {
-    /// Whether something is known of what calls cost that were not replayed.
+    /// Returns whether the sum has a known cost of calls that were not replayed.
     ///
     /// ```
     /// assert!(!tracer_sdk::prices::CostSum::default().has_known());
@@ -106,7 +106,7 @@ impl CostSum {
         self.priced > 0 || self.partly > 0
     }
 
-    /// What all calls cost; `None` where one of them has an unknown cost.
+    /// Cost of all calls; `None` where one of them has an unknown cost.
     ///
     /// ```
     /// use tracer_sdk::format::Usd;

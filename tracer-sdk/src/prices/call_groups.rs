@@ -24,7 +24,7 @@ const MAX_SUMMED_TOKENS: u64 = 4_000_000_000;
 /// Bytes of a name that are kept: no price has a name as long.
 const MAX_NAME_BYTES: usize = 1_024;
 
-/// What decides the price of a call, beside its tokens.
+/// Key that decides the price of a call, together with its tokens.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct CallPriceKey {
     #[serde(rename = "p", default, skip_serializing_if = "String::is_empty")]
@@ -83,7 +83,7 @@ impl CallPriceKey {
         ))
     }
 
-    /// Whether a recorded answer answered the call.
+    /// Returns whether a recorded answer answered the call.
     pub const fn is_replayed(&self) -> bool {
         self.is_replayed
     }
@@ -96,19 +96,19 @@ impl CallPriceKey {
     }
 }
 
-/// What of the tokens of a call decides which price it has.
+/// Features of a call's token counts that decide which price it has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 struct TokenClass {
     /// The largest of [`PROMPT_LENGTHS`] that the prompt exceeds, or 0.
     #[serde(rename = "c", default, skip_serializing_if = "is_default")]
     above: u64,
-    /// Whether there is input, and whether there is output: a price may be for one alone.
+    /// Presence of input, and of output: a price may be for one alone.
     #[serde(rename = "s", default)]
     sides: (bool, bool),
-    /// Whether the tokens are not known, or cannot be.
+    /// `true` when the tokens are not known, or cannot be.
     #[serde(rename = "x", default, skip_serializing_if = "is_default")]
     is_unusable: bool,
-    /// What else it has beside input and output.
+    /// Other counts that it has, apart from input and output.
     #[serde(flatten)]
     kinds: TokenKinds,
     /// The tokens of a call with more than can be summed: its group has calls with the same numbers only.
@@ -144,8 +144,8 @@ struct GroupSums {
     tokens: CallTokens,
 }
 
-/// The model calls of a run, as far as their cost depends on them: what they cost is computed with the prices of whoever
-/// asks. As JSON it is a list of groups of calls, for caches; its form may change with any release.
+/// The model calls of a run, reduced to what their cost depends on: it is computed with the prices that the caller
+/// gives. As JSON it is a list of groups of calls, for caches; its form may change with any release.
 ///
 /// ```
 /// use tracer_sdk::prices::{CallGroups, Prices};
@@ -180,7 +180,7 @@ impl CallGroups {
         groups
     }
 
-    /// Whether there is no call.
+    /// Returns whether there is no call.
     ///
     /// ```
     /// assert!(tracer_sdk::prices::CallGroups::default().is_empty());
@@ -190,7 +190,7 @@ impl CallGroups {
         self.groups.is_empty()
     }
 
-    /// How many groups there are: of a run with one model, within half an hour, one for each range of prompt lengths.
+    /// Number of groups: of a run with one model, within half an hour, one for each range of prompt lengths.
     ///
     /// ```
     /// assert_eq!(tracer_sdk::prices::CallGroups::default().len(), 0);
@@ -267,7 +267,7 @@ impl CallGroups {
         }
     }
 
-    /// What the calls cost together.
+    /// Total cost of the calls.
     ///
     /// ```
     /// use tracer_sdk::prices::{CallGroups, CostSum, Prices};
@@ -283,7 +283,7 @@ impl CallGroups {
         sum
     }
 
-    /// What the calls of each model cost, by the name that was asked for.
+    /// Total cost of the calls of each model, by the requested name.
     ///
     /// ```
     /// use tracer_sdk::prices::{CallGroups, Prices};

@@ -60,7 +60,7 @@ fn is_text_match(text: &str, name: &str) -> bool {
     }
 }
 
-/// Whether the name begins as the shape says, where `#` is a digit.
+/// Returns whether the name begins as the shape says, where `#` is a digit.
 fn is_shaped(shape: &str, name: &str) -> bool {
     shape
         .bytes()

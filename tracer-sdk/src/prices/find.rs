@@ -22,7 +22,7 @@ const GATEWAY: &str = "litellm";
 /// The provider whose table has a rate for each kind of media that does not cost as text does.
 const ALL_MEDIA_LISTED: &str = "google";
 
-/// What OpenTelemetry and widespread libraries call providers, where the table does not know it.
+/// Provider names of OpenTelemetry and widespread libraries that the table does not know.
 const PROVIDER_NAMES: &[(&str, &str)] = &[
     ("az.ai.inference", "azure"),
     ("az.ai.openai", "azure"),
@@ -53,11 +53,11 @@ const PROVIDER_NAMES: &[(&str, &str)] = &[
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Prices {
-    /// What counts first comes first.
+    /// Own prices, in order of precedence.
     own: Vec<OwnPrice>,
 }
 
-/// Where a price is from.
+/// Origin of a price.
 ///
 /// ```
 /// use tracer_sdk::prices::{PriceSource, Prices};
@@ -134,7 +134,7 @@ impl Price<'_> {
         self.model
     }
 
-    /// Where the price is from.
+    /// Origin of the price.
     ///
     /// ```
     /// use tracer_sdk::prices::Prices;
@@ -179,7 +179,7 @@ impl Price<'_> {
         self.until
     }
 
-    /// What tokens cost.
+    /// Token rates of the price.
     ///
     /// ```
     /// use tracer_sdk::prices::Prices;
@@ -194,7 +194,7 @@ impl Price<'_> {
         self.rates
     }
 
-    /// What a call with these tokens costs: exact, or not known.
+    /// Exact cost of a call with these tokens, or why it is not known.
     ///
     /// ```
     /// use tracer_sdk::Usage;
@@ -215,12 +215,12 @@ impl Price<'_> {
         self.charge(usage)?.exact()
     }
 
-    /// What a call costs: exactly, or at least.
+    /// Cost of a call: exact, or a lower bound.
     pub(crate) fn charge(&self, usage: &Usage) -> Result<Charge, NoPrice> {
         self.rates.charge(usage, self.are_media_text())
     }
 
-    /// What calls cost together, see [`Rates::charge_of_calls`].
+    /// Total cost of calls, see [`Rates::charge_of_calls`].
     pub(super) fn charge_of_calls(
         &self,
         tokens: &CallTokens,
@@ -232,7 +232,7 @@ impl Price<'_> {
             .charge_of_calls(tokens, kinds, prompt, calls, self.are_media_text())
     }
 
-    /// Whether what is no text costs as text does where the table has no other rate: Google lists what differs.
+    /// Returns whether media cost as much as text where the table has no other rate: Google lists what differs.
     fn are_media_text(&self) -> bool {
         self.provider == ALL_MEDIA_LISTED
     }
@@ -246,7 +246,7 @@ struct KnownProvider<'a> {
 }
 
 impl Prices {
-    /// Where the prices of the release are from.
+    /// Origin of the release's prices.
     ///
     /// ```
     /// use tracer_sdk::prices::Prices;
@@ -343,8 +343,9 @@ impl Prices {
         found.ok_or(NoPrice::UnknownModel)
     }
 
-    /// What a model call costs, by its record: at the price of the model that answered, or else of the one that was asked.
-    /// What was asked of a model that is no model call, such as embeddings, has a cost too. `None` for any other record, or one that a guardrail refused before it was made.
+    /// Cost of a model call, by its record: at the price of the model that answered, or else of the requested one.
+    /// Other requests to a model, such as embeddings, have a cost too. `None` for any other record, or one that a
+    /// guardrail refused before it was made.
     ///
     /// ```
     /// use tracer_sdk::prices::Prices;
@@ -371,7 +372,7 @@ impl Prices {
         })
     }
 
-    /// What a call of a model costs that was not replayed, see [`cost_of_call`](Self::cost_of_call): exactly, or at least.
+    /// Cost of a model's call that was not replayed, see [`cost_of_call`](Self::cost_of_call): exact, or a lower bound.
     ///
     /// ```
     /// use tracer_sdk::Usage;
@@ -400,8 +401,8 @@ impl Prices {
         cost_at(price, usage, false)
     }
 
-    /// What a call of a model costs: at the price of the model that answered, where that is known and has one, or else of
-    /// the one that was asked.
+    /// Cost of a model's call: at the price of the model that answered, where that is known and has one, or else of the
+    /// requested one.
     ///
     /// ```
     /// use tracer_sdk::Usage;

@@ -22,7 +22,7 @@ pub(crate) struct LoggedCall {
 }
 
 impl LoggedCall {
-    /// The call that a line of the log holds, whoever recorded it.
+    /// The call that a line of the log holds, from any emitter.
     pub(crate) fn read(line: &[u8]) -> Option<Self> {
         let reading = read_span::<KeyAttributes<'_>>(line.trim_ascii_end(), 0, &mut Vec::new()).ok()?;
         let span: ParsedSpan<'_, KeyAttributes<'_>> = reading.span?;
@@ -38,7 +38,7 @@ impl LoggedCall {
         })
     }
 
-    /// The call with what another span of it knows besides.
+    /// The call, completed with what another span of it knows.
     pub(crate) fn or(self, other: Self) -> Self {
         let is_named = !self.provider.is_empty() && self.provider != UNKNOWN_PROVIDER;
         Self {
@@ -60,7 +60,7 @@ impl LoggedCall {
         }
     }
 
-    /// What it costs.
+    /// Cost of the call.
     pub(crate) fn cost(&self, prices: &Prices) -> CallCost {
         let key = CallPriceKey::new(
             &self.provider,
@@ -72,7 +72,7 @@ impl LoggedCall {
         cost_at(key.price(prices), &self.usage, self.is_replayed)
     }
 
-    /// Whether it failed and nothing says that it used tokens: then nobody expects a price.
+    /// Returns whether it failed and nothing says that it used tokens: then no price is expected.
     pub(crate) fn brought_nothing(&self) -> bool {
         self.has_failed && !has_tokens(&self.usage)
     }

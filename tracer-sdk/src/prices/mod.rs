@@ -1,9 +1,9 @@
-//! What model calls cost: the release's table of prices, those of the settings, and the sum for a call's tokens; feature
-//! `prices`.
+//! Cost of model calls: price tables, rates, sums; feature `prices`.
 //!
 //! [`Prices`] finds the price of a model at a time, exactly or not at all: [`NoPrice`] says why. The table is made from
 //! the public package `genai-prices` by `tests/prices/make_table.py`; `[prices]` in a settings file adds to it and
-//! overrides it, see [`read_prices`](crate::settings::read_prices). Nothing here is stored with a run: what a call costs is computed when it is asked for.
+//! overrides it, see [`read_prices`](crate::settings::read_prices). Nothing here is stored with a run: a cost is
+//! computed on request.
 //!
 //! ```
 //! use tracer_sdk::Usage;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::{Day, Rates};
 
-/// What stands at the end of a name that begins others.
+/// Wildcard at the end of a name that matches all names with its beginning.
 pub(crate) const WILDCARD: char = '*';
 
 /// A price of the settings.
@@ -30,7 +30,7 @@ pub struct OwnPrice {
     pub from: Option<Day>,
     /// The first day on which it is not valid any more.
     pub until: Option<Day>,
-    /// What tokens cost.
+    /// Rates of its tokens.
     pub rates: Rates,
     /// The settings file.
     pub path: PathBuf,
@@ -39,7 +39,7 @@ pub struct OwnPrice {
 }
 
 impl OwnPrice {
-    /// Whether it is the price of a provider's model on a day, both names in lower case.
+    /// Returns whether it is the price of a provider's model on a day, both names in lower case.
     pub(crate) fn is_for(&self, provider: &str, model: &str, day: Day) -> bool {
         let is_model = match self.model.strip_suffix(WILDCARD) {
             Some(start) => model.starts_with(start),
@@ -51,7 +51,7 @@ impl OwnPrice {
             && self.until.is_none_or(|until| day < until)
     }
 
-    /// Whether there is a day on which both are valid.
+    /// Returns whether there is a day on which both are valid.
     pub(crate) fn overlaps(&self, other: &Self) -> bool {
         let begins_before_end = |one: &Self, other: &Self| match (one.from, other.until) {
             (Some(from), Some(until)) => from < until,

@@ -42,7 +42,7 @@ impl Day {
         Self(since_1970.unwrap_or_default())
     }
 
-    /// How many days it is after an earlier one; below zero before it.
+    /// Number of days since an earlier one; negative before it.
     ///
     /// ```
     /// use tracer_sdk::prices::Day;

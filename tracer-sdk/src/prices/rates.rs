@@ -5,12 +5,12 @@ use serde::{Deserialize, Serialize};
 use super::NoPrice;
 use tracer_format::{Usage, UsageGap, Usd, is_default};
 
-/// How many tokens a price is for.
+/// Number of tokens that a price is for.
 const MILLION: u128 = 1_000_000;
-/// How many requests a price is for.
+/// Number of requests that a price is for.
 const THOUSAND: u128 = 1_000;
 
-/// What a rate is for.
+/// Kind of tokens or requests that a rate is for.
 ///
 /// ```
 /// use tracer_sdk::prices::RateKind;
@@ -97,7 +97,7 @@ impl RateKind {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rate {
-    /// What the price is for: a million tokens, a thousand requests.
+    /// Number of units that the price is for: a million tokens, a thousand requests.
     per: u128,
     /// Of one.
     base: Usd,
@@ -206,7 +206,7 @@ impl Rate {
     }
 }
 
-/// What the tokens of a model cost.
+/// Token rates of a model.
 ///
 /// ```
 /// use tracer_sdk::prices::{Prices, RateKind};
@@ -329,16 +329,16 @@ impl Rates {
         found.map(|(_, rate)| rate)
     }
 
-    /// What one call costs, see [`charge_of_calls`](Self::charge_of_calls).
+    /// Cost of one call, see [`charge_of_calls`](Self::charge_of_calls).
     pub(super) fn charge(&self, usage: &Usage, are_media_text: bool) -> Result<Charge, NoPrice> {
         let (tokens, kinds) = CallTokens::of(usage)?;
         self.charge_of_calls(&tokens, kinds, tokens.get(CallCount::Input), 1, are_media_text)
     }
 
-    /// What calls cost together whose prompts have the price of one of `prompt` tokens and whose tokens are of the same
-    /// kinds; the largest amount where that is more than there is money for. Cached tokens, media and reasoning are among
-    /// the prompt's and the answer's, and leave these where they have a rate of their own. Where media have none they cost
-    /// at least what text does, or just that, as the caller knows of the provider.
+    /// Total cost of calls whose prompts have the price of one of `prompt` tokens and whose tokens are of the same
+    /// kinds; the largest amount where that is more than there is money for. Cached tokens, media and reasoning are
+    /// among the prompt's and the answer's, and leave these where they have a rate of their own. Where media have none
+    /// they cost at least what text does, or just that, as the caller knows of the provider.
     pub(super) fn charge_of_calls(
         &self,
         tokens: &CallTokens,
@@ -432,7 +432,7 @@ impl Rates {
     }
 }
 
-/// What calls cost: exactly, or at least.
+/// Cost of calls: exact, or a lower bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Charge {
     pub(crate) usd: Usd,
@@ -440,7 +440,7 @@ pub(crate) struct Charge {
 }
 
 impl Charge {
-    /// What they cost exactly.
+    /// Returns the exact cost.
     pub(crate) fn exact(self) -> Result<Usd, NoPrice> {
         if self.is_least {
             Err(NoPrice::InPart)
@@ -507,7 +507,7 @@ pub(super) enum CallCount {
     WebSearches,
 }
 
-/// How many counts there are: those of a usage without its total.
+/// Number of token counts: those of a usage without its total.
 const COUNTS: usize = Usage::PARTS - 1;
 
 /// The counts of calls that have a price: shares are among the input and the output.
@@ -515,13 +515,13 @@ const COUNTS: usize = Usage::PARTS - 1;
 #[serde(from = "Vec<u64>", into = "Vec<u64>")]
 pub(super) struct CallTokens([u64; COUNTS]);
 
-/// Which counts calls have, beside input and output, where these decide whether the cost is known.
+/// Counts that calls have, apart from input and output, where these decide whether the cost is known.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct TokenKinds {
     /// A bit for each count that is not zero.
     #[serde(rename = "k", default, skip_serializing_if = "is_default")]
     counts: u16,
-    /// Whether something is charged that the counts do not say.
+    /// `true` when something is charged that the counts do not say.
     #[serde(rename = "l", default, skip_serializing_if = "is_default")]
     pub(super) is_least: bool,
 }
@@ -572,7 +572,7 @@ impl CallTokens {
         }
         let mut kinds = TokenKinds {
             counts: 0,
-            // What a total has beside its parts is charged, too.
+            // The excess of a total over its parts is charged, too.
             is_least: usage.gap.is_some() || usage.total_tokens.is_some_and(|total| total > input + output),
         };
         if heard.is_none() && read > 0 && audio > 0 {

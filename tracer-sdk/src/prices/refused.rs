@@ -1,9 +1,9 @@
-//! What has a price: what was asked of a model, but for calls that the provider refused, which are free.
+//! Requests that have a price: all but those that the provider refused.
 
 use tracer_format::error_type;
 use tracer_format::{Payload, Record, Usage};
 
-/// Whether the provider refused a model call, so that it cost nothing: its error says so, and it reports no tokens.
+/// Returns whether the provider refused a model call, so that it cost nothing: its error says so, and it has no tokens.
 pub fn is_refusal(error_type: Option<&str>, usage: &Usage) -> bool {
     *usage == Usage::default() && error_type.is_some_and(is_error_status)
 }

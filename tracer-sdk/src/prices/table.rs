@@ -1,5 +1,5 @@
 //! The release's table of prices, made by `tests/prices/make_table.py`: lines of JSON, a head, then each provider with
-//! the lines of its models behind it. The models of a provider are read when one of them is asked for.
+//! the lines of its models behind it. The models of a provider are read at the first lookup of one of them.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ use tracer_format::Timestamp;
 
 static TABLE: Computed<PriceTable> = Computed::new(|| PriceTable::read(include_str!("table.jsonl")));
 
-/// Where the prices of the release are from.
+/// Origin and size of the release's price table.
 ///
 /// ```
 /// use tracer_sdk::prices::Prices;
@@ -33,13 +33,13 @@ pub struct Release {
     pub version: &'static str,
     /// The day on which the table was made.
     pub made: Day,
-    /// How many providers it has.
+    /// Number of providers.
     pub providers: usize,
-    /// How many models it has, the same one of several providers counted for each.
+    /// Number of models, the same one of several providers counted for each.
     pub models: usize,
 }
 
-/// The table, with providers in the order in which they are asked.
+/// The table, with providers in lookup order.
 #[derive(Debug)]
 pub(super) struct PriceTable {
     package: &'static str,
@@ -52,9 +52,9 @@ pub(super) struct PriceTable {
 #[derive(Debug)]
 pub(super) struct PricedProvider {
     pub(super) id: &'static str,
-    /// What else it is called.
+    /// Other names of the provider.
     pub(super) called: Option<Clause<'static>>,
-    /// The names of models that are its own, where nobody names a provider.
+    /// The names of models that are its own, where no provider is named.
     pub(super) own_models: Option<Clause<'static>>,
     /// Whose prices are its own where it has none.
     pub(super) fallback: Vec<&'static str>,
@@ -72,7 +72,7 @@ struct Models {
     others: Vec<usize>,
 }
 
-/// A model, with prices of which the last one that is valid counts, and the first one where none is.
+/// A model with its prices: the last one that is valid counts, and the first one where none is.
 #[derive(Debug)]
 pub(super) struct Model {
     pub(super) id: &'static str,

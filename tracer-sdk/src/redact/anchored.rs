@@ -300,7 +300,7 @@ pub(super) fn scheme(text: Text<'_>, end: usize, scheme: Scheme) -> Option<Secre
 /// One word behind the name of a scheme.
 struct Credentials {
     start: usize,
-    /// As far as they are judged.
+    /// End offset of the part that is judged.
     seen: usize,
 }
 

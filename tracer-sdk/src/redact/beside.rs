@@ -1,4 +1,4 @@
-//! Values beside their names: `{"name": "password", "value": "…"}`, attributes, and the text of elements.
+//! Values next to their names: `{"name": "password", "value": "…"}`, attributes, and the text of elements.
 
 use memchr::memrchr;
 
@@ -208,7 +208,7 @@ fn content(text: Text<'_>, start: usize, places: &mut SecretPlaces) -> Option<Se
     (is_closed && !is_blank).then(|| SecretPlace::new(start, end))
 }
 
-/// Says whether a value beside its name is one, as [`NameRole::holds_secret`] says, or a number that a token never is.
+/// Says whether a value next to its name is a secret, as [`NameRole::holds_secret`] says, and, for a token, no number.
 fn is_beside(value: &[u8], role: NameRole, naming: (NameRole, NameMeaning)) -> bool {
     let is_number = naming.1 == NameMeaning::Token && is_number(value);
     !is_number && role.holds_secret(value, naming.0, naming.1)

@@ -27,7 +27,7 @@ pub(super) fn passwords(
         return;
     }
     let mut end = anchor.end;
-    // A line goes on behind a backslash.
+    // A line continues after a backslash.
     while end - anchor.end < AHEAD {
         end = text.run(end, AHEAD, |byte| !matches!(byte, b'\n' | b';' | b'|' | b'&'));
         if text.at(end) != b'\n' || text.before(end) != b'\\' {

@@ -55,7 +55,7 @@ impl FoldedName {
             length: 0,
             starts: 0,
         };
-        // What a long name begins with is not compared: its first letter begins no word.
+        // The beginning of a long name is not compared: its first letter begins no word.
         let mut before = if is_cut {
             FoldKind::Lower
         } else {
@@ -106,7 +106,7 @@ impl FoldedName {
         position < MAX_LETTERS && self.starts & (1 << position) != 0
     }
 
-    /// The letters of the word before `end` of which more letters follow.
+    /// The letters before `end` of the word that continues there.
     pub(super) fn beginning_of_word(&self, end: usize) -> &[u8] {
         let start = (0..end).rev().find(|start| self.begins_word(*start)).unwrap_or(0);
         self.letters.get(start..end).unwrap_or_default()

@@ -41,11 +41,11 @@ pub(crate) enum NameMeaning {
 pub(crate) enum Confidence {
     /// A string right behind its option in a list.
     Listed,
-    /// A string of a value right beside its name: in a pair, a member.
+    /// A string of a value right next to its name: in a pair, a member.
     Named,
     /// An argument behind its option.
     Explicit,
-    /// JSON, an element, an environment variable, a member beside its name.
+    /// JSON, an element, an environment variable, a member next to its name.
     Structured,
     /// Code and prose are as likely.
     Likely,
@@ -167,7 +167,7 @@ const HARMLESS_KEYS: [&str; 29] = [
 /// Words before the name of a secret that ask for its presence.
 const QUESTIONS: [&str; 6] = ["has", "is", "needs", "requires", "show", "hide"];
 
-/// A last word of names beside the redact keys.
+/// A last word of names, in addition to the redact keys.
 struct LastWord {
     word: &'static str,
     /// The meaning of a name of several words.
@@ -434,7 +434,7 @@ impl NameRole {
         matches!(self, Self::Value | Self::Default)
     }
 
-    /// Says whether `value` in a member with this role is a secret beside one with the role `naming` whose text means this.
+    /// Says whether `value` in a member with this role is a secret next to a `naming` one whose text means this.
     pub(super) fn holds_secret(self, value: &[u8], naming: Self, meaning: NameMeaning) -> bool {
         let (meaning, confidence) = match (self, naming, meaning) {
             (Self::Value, Self::Name, _) => (meaning, Confidence::Named),
@@ -446,7 +446,7 @@ impl NameRole {
     }
 }
 
-/// The values beside a member of an object, by the texts of the members before them.
+/// The values next to a member of an object, by the texts of the members before them.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Neighbours {
     named: Option<NameMeaning>,

@@ -98,7 +98,7 @@ pub(crate) struct Member<'a> {
     pub(crate) verdict: KeyVerdict,
     /// Meaning of the key for a string although the rule says nothing: `service_key`.
     pub(crate) name: Option<NameMeaning>,
-    /// Role of the key among its neighbours: `name` beside `value`.
+    /// Role of the key among its neighbours: `name` next to `value`.
     pub(crate) role: NameRole,
 }
 
@@ -229,7 +229,7 @@ impl Redactor {
         member
     }
 
-    /// Meaning of a text that names a value beside it, in a list or in another member.
+    /// Meaning of a text that names a neighbouring value, in a list or in another member.
     pub(crate) fn name_of_neighbour(&self, text: &str) -> Option<NameMeaning> {
         if !self.redact || text.len() > MAX_NAME_BYTES || key_cache::is_harmless(self.id, text) {
             return None;

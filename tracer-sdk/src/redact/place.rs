@@ -31,7 +31,7 @@ pub(super) struct SecretPlaces {
     pub(super) saved: usize,
     /// The one that ends last.
     pub(super) covered: Range<usize>,
-    /// As far as a list or an object was looked through for random texts.
+    /// Offset up to which a list or an object was searched for random texts.
     pub(super) nested_until: usize,
     /// The text of an element that was read last.
     pub(super) content: Range<usize>,

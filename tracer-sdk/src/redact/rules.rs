@@ -24,7 +24,7 @@ pub(super) enum AnchorRule {
     LoginOption,
     /// `IDENTIFIED BY '…'`.
     Identified,
-    /// The value of an environment variable, of which the anchor is the beginning.
+    /// The value of an environment variable; the anchor is its beginning.
     Environment,
 }
 

@@ -1,7 +1,8 @@
 //! The scan for secrets in a string: one pass of an automaton over the anchors of the rules.
 //!
-//! At each anchor a rule looks at most [`BACK`](super::text::BACK) bytes back and [`AHEAD`](super::text::AHEAD) bytes ahead, and the
-//! scan continues behind the secret that it finds: the cost is linear in the length of the text, whatever the text.
+//! At each anchor a rule reads at most [`BACK`](super::text::BACK) bytes back and [`AHEAD`](super::text::AHEAD) bytes
+//! ahead, and the scan continues behind the secret that it finds: the cost is linear in the length of the text,
+//! whatever the text.
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
-//! [`Text`]: the bytes of a string, of which a rule looks at a bounded part around its anchor.
+//! [`Text`]: a string's bytes; a rule reads some around its anchor.
 //!
-//! [`Text::run`] and [`Text::run_back`] take the most that is looked at. Only [`Text::end_of`] has no bound: it finds the end of an
-//! accepted secret, and the scan continues behind that.
+//! [`Text::run`] and [`Text::run_back`] take the most bytes that are read. Only [`Text::end_of`] has no bound: it finds
+//! the end of an accepted secret, and the scan continues behind that.
 
 use super::value::MAX_JUDGED;
 use tracer_format::names::markers::{REDACTED, TRUNCATED};
@@ -267,7 +267,7 @@ impl Quoted {
     }
 }
 
-/// Counts bytes that a rule looks at, for tests.
+/// Counts bytes that a rule reads, for tests.
 #[cfg(test)]
 pub(super) fn count(bytes: usize) {
     looked::add(bytes);

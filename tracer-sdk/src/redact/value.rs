@@ -114,7 +114,7 @@ pub(super) fn is_blank(value: &[u8]) -> bool {
 fn has_crosses(value: &[u8]) -> bool {
     const CROSSES: usize = 8;
     let is_cross = |byte: &u8| byte.eq_ignore_ascii_case(&b'x');
-    // Of eight neighbours one is at a multiple of eight: hardly any value is looked at whole.
+    // Of eight neighbours one is at a multiple of eight: hardly any value is read whole.
     value.iter().step_by(CROSSES).any(is_cross)
         && value
             .windows(CROSSES)

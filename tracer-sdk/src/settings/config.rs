@@ -49,7 +49,7 @@ impl Config {
         Self::default()
     }
 
-    /// Whether anything is recorded. The environment variable `TRACER_ENABLED=0` turns recording off all the same.
+    /// Turns recording on or off. The environment variable `TRACER_ENABLED=0` turns it off all the same.
     ///
     /// ```
     /// use tracer_sdk::{Config, Run};
@@ -62,7 +62,7 @@ impl Config {
         self
     }
 
-    /// Where runs are kept. A relative path starts at the working directory; `~` has no meaning here.
+    /// Sets the directory of the runs. A relative path starts at the working directory; `~` has no meaning here.
     ///
     /// ```
     /// use tracer_sdk::{Config, Run};
@@ -77,7 +77,7 @@ impl Config {
         self
     }
 
-    /// Whether secrets are replaced before anything is written.
+    /// Turns on or off that secrets are replaced before anything is written.
     ///
     /// ```
     /// use tracer_sdk::settings::{Config, Sources, resolve};
@@ -103,7 +103,7 @@ impl Config {
         self
     }
 
-    /// How long a string may be before it is cut, in bytes; from 100 to 1048576 (1 MiB, the longest line).
+    /// Sets the length above which a string is cut, in bytes; from 100 to 1048576 (1 MiB, the longest line).
     ///
     /// ```
     /// use tracer_sdk::settings::{Config, Sources, resolve};
@@ -117,8 +117,8 @@ impl Config {
         self
     }
 
-    /// How long JSON text may be in spans that another program sent, before its strings are cut, in bytes; from 100 to 1048576
-    /// (1 MiB, the longest line).
+    /// Sets the length of JSON text above which its strings are cut in spans that another program sent, in bytes; from
+    /// 100 to 1048576 (1 MiB, the longest line).
     ///
     /// ```
     /// use tracer_sdk::settings::{Config, Sources, resolve};
@@ -131,7 +131,7 @@ impl Config {
         self
     }
 
-    /// How many of the last records are searched for a loop; from 4 to 1000.
+    /// Sets the number of last records that are searched for a loop; from 4 to 1000.
     ///
     /// ```
     /// use tracer_sdk::settings::{Config, Sources, resolve};
@@ -144,7 +144,7 @@ impl Config {
         self
     }
 
-    /// How often a block must repeat to be a loop; from 2 to 1000.
+    /// Sets the number of repetitions that make a block a loop; from 2 to 1000.
     ///
     /// ```
     /// use tracer_sdk::settings::{Config, Sources, resolve};

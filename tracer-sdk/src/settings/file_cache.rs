@@ -1,11 +1,13 @@
-//! What the settings files said when a run last began: a program that begins many runs reads them once.
+//! Cache of the settings files, as read when a run last began.
+//!
+//! A program that begins many runs reads them once.
 
 use std::fs::Metadata;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// How many files are remembered: the user's, and those of a few working directories.
+/// Number of files that are cached: the user's, and those of a few working directories.
 const MAX_FILES: usize = 4;
 /// A file that changed so lately may change again without a trace: the clock of a file system has coarse steps.
 const MIN_AGE: Duration = Duration::from_secs(2);
@@ -17,7 +19,7 @@ pub(super) struct FileCache {
     files: Vec<(PathBuf, FileStamp, String)>,
 }
 
-/// What changes when somebody writes to a file, or puts another one in its place.
+/// Stamp of a file, which changes when somebody writes to it, or puts another one in its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct FileStamp {
     length: u64,
@@ -34,7 +36,7 @@ impl FileStamp {
         let nanoseconds = u32::try_from(metadata.ctime_nsec()).ok()?;
         Some(Self {
             length: metadata.len(),
-            // Unlike the time of the last write nobody can set it back.
+            // Unlike the time of the last write it cannot be set back.
             changed: SystemTime::UNIX_EPOCH + Duration::new(seconds, nanoseconds),
             identity: (metadata.dev(), metadata.ino()),
         })

@@ -1,4 +1,4 @@
-//! Looks at the process and finds the settings files: the only part of the settings that does input.
+//! Discovery of the settings files: the only settings code that does input.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -34,13 +34,13 @@ const MAX_FILE_BYTES: u64 = 256 * 1024;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettingsFile {
-    /// Where.
+    /// Its path.
     pub path: PathBuf,
-    /// What it says, or why it cannot be read.
+    /// Its text, or why it cannot be read.
     pub text: Result<String, String>,
 }
 
-/// Where settings come from, besides code and defaults.
+/// Sources of settings, apart from code and defaults.
 ///
 /// ```
 /// use tracer_sdk::settings::{Config, Sources, resolve};
@@ -53,7 +53,7 @@ pub struct SettingsFile {
 pub struct Sources {
     /// The environment variables that are settings, by name.
     pub environment: BTreeMap<String, OsString>,
-    /// Where relative paths in the environment and in code start; empty when it is not known.
+    /// Base of relative paths in the environment and in code; empty when it is not known.
     pub working_directory: PathBuf,
     /// The home directory; `None` when there is none.
     pub home: Option<PathBuf>,
@@ -125,7 +125,7 @@ fn settings_file(folder: &Path) -> Option<SettingsFile> {
     }
 }
 
-/// What the settings files said when a run last began. Never waited for: a fork may have left it locked.
+/// Cache of the settings files as of the last start of a run. Never waited for: a fork may have left it locked.
 static CACHE: Mutex<FileCache> = Mutex::new(FileCache::new());
 
 fn text_of(path: &Path) -> io::Result<String> {

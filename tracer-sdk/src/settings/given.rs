@@ -28,7 +28,7 @@ pub(super) fn path(given: Given<'_>) -> Option<OsString> {
     }
 }
 
-/// A URL with a scheme and nothing that looks like credentials; whoever opens it looks closer.
+/// A URL with a scheme and nothing that looks like credentials; opening it checks more closely.
 pub(super) fn bucket(given: Given<'_>) -> Option<String> {
     let text = match given {
         Given::Text(text) => text.to_str()?,

@@ -1,4 +1,4 @@
-//! Whether a path stays inside a folder: in its text, and by the links on its way.
+//! Containment of a path in a folder: by text, and by links.
 
 use std::fs;
 use std::io;
@@ -30,7 +30,7 @@ fn without_dots(path: &Path) -> Option<PathBuf> {
     Some(plain)
 }
 
-/// Whether what is there of `path` is really outside of `folder`.
+/// Returns whether the existing part of `path` is really outside of `folder`.
 fn links_lead_out(folder: &Path, path: &Path) -> bool {
     // Without a folder there is nothing in it that could lead anywhere.
     let Ok(real_folder) = fs::canonicalize(folder) else {
@@ -47,7 +47,7 @@ fn links_lead_out(folder: &Path, path: &Path) -> bool {
     false
 }
 
-/// Whether nothing of a name is there.
+/// Returns whether the error means that nothing of a name is there.
 pub(super) fn is_absent(error: &io::Error) -> bool {
     matches!(
         error.kind(),

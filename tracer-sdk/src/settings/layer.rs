@@ -1,5 +1,6 @@
-//! What one source gives: every setting looked up, understood, or reported as a problem. Here the settings are listed once
-//! for the environment and for files.
+//! Values of one source, each understood or reported as a problem.
+//!
+//! Here the settings are listed once for the environment and for files.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -15,11 +16,11 @@ use crate::guardrails::Guardrails;
 pub(super) trait Origin {
     /// The value of a setting and where it stands.
     fn find(&self, setting: &Setting) -> Option<(Given<'_>, Option<Position>)>;
-    /// What the setting is called here.
+    /// Name of the setting in this source.
     fn key(&self, setting: &Setting) -> String;
-    /// Where the values are.
+    /// Source of the values.
     fn source(&self) -> SettingSource;
-    /// Where relative paths start.
+    /// Base directory of relative paths.
     fn base(&self) -> &Path;
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Highest first: values in code ([`Config`]), environment variables `TRACER_<SETTING>`, `.tracer/config.toml` of the
 //! project, `config.toml` in `~/.tracer`, defaults. [`SETTINGS`] is the one table of names, defaults and allowed values.
-//! [`Sources::read`] looks at the process and its files; [`resolve`] decides.
+//! [`Sources::read`] reads the process's environment and files; [`resolve`] decides.
 
 mod config;
 mod file_cache;

@@ -12,7 +12,7 @@ pub(super) fn nearest(key: &str) -> Option<&'static Setting> {
     (distance <= setting.name().len() / 3).then_some(setting)
 }
 
-/// How many characters must be put in, left out or exchanged to make one text the other.
+/// Number of characters to insert, leave out or exchange to make one text the other.
 fn edit_distance(from: &str, to: &str) -> usize {
     let mut row: Vec<usize> = (0..=to.chars().count()).collect();
     for (index, from_character) in from.chars().enumerate() {

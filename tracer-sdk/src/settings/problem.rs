@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::path::PathBuf;
 
-/// Where a value was given.
+/// Source of a setting's value.
 ///
 /// ```
 /// use tracer_sdk::settings::SettingSource;
@@ -66,7 +66,7 @@ impl Position {
 
 /// A setting, or a whole file, that is not used (decisions, section 9).
 ///
-/// The command line stops with it; the SDK warns once and goes on with the next source, in the end the default.
+/// The command line stops with it; the SDK warns once and continues with the next source, in the end the default.
 ///
 /// ```text
 /// /home/me/agent/.tracer/config.toml:3:1: loop_window must be a whole number from 4 to 1000
@@ -75,13 +75,13 @@ impl Position {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SettingProblem {
-    /// Where the value was given.
+    /// Source of the value.
     pub source: SettingSource,
-    /// Where in the file.
+    /// Position in the file.
     pub position: Option<Position>,
     /// The key in the file or the name of the environment variable; empty when the file as a whole is meant.
     pub key: String,
-    /// What is allowed, as the rest of a sentence: `must be a whole number from 4 to 1000`.
+    /// Allowed values, as the rest of a sentence: `must be a whole number from 4 to 1000`.
     pub allowed: String,
 }
 

@@ -27,8 +27,8 @@ pub fn load(config: &Config) -> (Settings, Vec<SettingProblem>) {
     resolve(config, &Sources::read())
 }
 
-/// The settings that are in force, and what could not be used (decisions, section 9). All that it looks at besides its
-/// arguments is whether links lead a project's `data_dir` out of the project.
+/// The settings that are in force, and what could not be used (decisions, section 9). Apart from its arguments it reads
+/// only whether links lead a project's `data_dir` out of the project.
 ///
 /// A value that cannot be used counts as not given, so that the next source below decides; but a `redact` that cannot
 /// be read, or a file that cannot, leaves redaction on against every source below it. Without a home directory runs are
@@ -110,7 +110,7 @@ fn saturated(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
-/// What a settings file gives, after `restrict` had its say.
+/// Values of a settings file, after `restrict` had its say.
 fn file_layer(
     file: Option<&SettingsFile>,
     home: Option<&Path>,

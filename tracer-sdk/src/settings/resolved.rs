@@ -6,9 +6,9 @@ use std::time::Duration;
 use crate::guardrails::Guardrails;
 use tracer_format::MAX_LINE_BYTES;
 
-/// How many spans a batch holds before it is written ([`Flush::Batched`]).
+/// Number of spans that a batch holds before it is written ([`Flush::Batched`]).
 pub const BATCH_SPANS: usize = 64;
-/// How long a span waits in a batch before it is written ([`Flush::Batched`]).
+/// Time that a span waits in a batch before it is written ([`Flush::Batched`]).
 pub const BATCH_INTERVAL: Duration = Duration::from_millis(250);
 
 /// The redact keys that are used unless the settings name others.
@@ -68,25 +68,25 @@ pub enum Flush {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Settings {
-    /// Whether anything is recorded.
+    /// `true` when recording is on.
     pub enabled: bool,
-    /// Where runs are kept; absolute wherever the working directory is known.
+    /// Directory of the runs; absolute wherever the working directory is known.
     pub data_dir: PathBuf,
-    /// The bucket of a team's runs, as a URL, that is read besides.
+    /// The bucket of a team's runs, as a URL, that is read as well.
     pub store: Option<String>,
     /// Bytes of the runs that were fetched from a bucket.
     pub store_cache_bytes: u64,
-    /// Whether secrets are replaced.
+    /// `true` when secrets are replaced.
     pub redact: bool,
     /// The words that make a key a secret's.
     pub redact_keys: Vec<String>,
-    /// How long a string may be, in bytes.
+    /// Longest string, in bytes.
     pub max_field_bytes: usize,
-    /// How long JSON text may be in spans that another program sent, in bytes.
+    /// Longest JSON text in spans that another program sent, in bytes.
     pub max_message_bytes: usize,
-    /// How many records are searched for a loop.
+    /// Number of records that are searched for a loop.
     pub loop_window: usize,
-    /// How often a block must repeat to be a loop.
+    /// Number of repetitions that make a block a loop.
     pub loop_repetitions: usize,
     /// When finished spans are written.
     pub flush: Flush,

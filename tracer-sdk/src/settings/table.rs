@@ -12,7 +12,7 @@ use super::resolved::MIN_FIELD_BYTES;
 /// and a record is compared with those before it. More repetitions than records are no loop.
 const MAX_LOOP_WINDOW: u64 = 1000;
 
-/// What `stop_on_loop` takes besides true and false.
+/// Word that `stop_on_loop` takes in addition to true and false.
 pub(super) const SHAPE: &str = "shape";
 
 /// One setting.
@@ -33,7 +33,7 @@ pub struct Setting {
     pub allowed: AllowedValues,
     /// The default, as it would be written in a settings file; `None` when there is no such value.
     pub default: Option<&'static str>,
-    /// What the setting does, in a sentence.
+    /// Effect of the setting, in a sentence.
     pub about: &'static str,
 }
 

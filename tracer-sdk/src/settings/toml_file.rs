@@ -11,7 +11,7 @@ use super::nearest::nearest;
 use super::problem::{Position, SettingProblem, SettingSource};
 use super::table::{SETTINGS, Setting};
 
-/// How much of an unknown key is repeated in its problem, in characters.
+/// Length of an unknown key that is repeated in its problem, in characters.
 const MAX_KEY_CHARACTERS: usize = 64;
 
 /// The table that is no setting: prices.

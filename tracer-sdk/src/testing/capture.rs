@@ -16,7 +16,7 @@ use crate::write::memory::Memory;
 /// Runs a closure as a run in memory, see the [module](super).
 ///
 /// Whatever the closure returns is handed on in [`Captured::result`]; an `Err` does not make the run fail, because a
-/// closure may return anything. A panic is handed on after the run was ended; catch it inside of the closure to look at
+/// closure may return anything. A panic is handed on after the run was ended; catch it inside of the closure to inspect
 /// what was recorded before.
 ///
 /// ```
@@ -175,7 +175,7 @@ impl Capture {
         let memory = Memory::new();
         let file_system: Arc<dyn FileSystem> = Arc::new(memory.clone());
         let config = self.config.data_dir(Path::new("/captured"));
-        // No source is looked at but the code itself.
+        // The code itself is the only source.
         let (settings, _problems) = resolve(&config, &Sources::default());
         let run = start_captured_run(&self.name, &settings, &file_system);
         (memory, Scope::of_run(run))

@@ -1,4 +1,4 @@
-//! What a capture gives: the result, and the run as a reader sees it.
+//! Result of a capture: the returned value, and the run as read.
 
 use std::fmt;
 use std::io;
@@ -10,7 +10,7 @@ use crate::write::memory::Memory;
 use tracer_format::parse::{parse_span, read_meta};
 use tracer_format::{META_FILE, RUNS_FOLDER, Record, RunMeta, SPANS_FILE, SpanRecord, spans_to_events};
 
-/// What a piece of code returned and recorded.
+/// Return value and recorded run of a piece of code.
 ///
 /// ```
 /// use tracer_sdk::format::EventType;
@@ -24,7 +24,7 @@ use tracer_format::{META_FILE, RUNS_FOLDER, Record, RunMeta, SPANS_FILE, SpanRec
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Captured<R> {
-    /// What the code returned.
+    /// Return value of the code.
     pub result: R,
     /// The spans, in the order in which they ended; the root is the last one.
     pub spans: Vec<SpanRecord>,
@@ -42,7 +42,7 @@ struct CapturedFiles {
     spans: Vec<u8>,
 }
 
-/// What is in them is shown by the fields beside.
+/// Omits the bytes: their content is in the other fields of [`Captured`].
 impl fmt::Debug for CapturedFiles {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("CapturedFiles").finish_non_exhaustive()
@@ -79,8 +79,8 @@ impl<R> Captured<R> {
         }
     }
 
-    /// Writes the run into a data directory as it was recorded, to be looked at with `tracer show` and `tracer view`, and
-    /// gives its own directory there.
+    /// Writes the run into a data directory as it was recorded, for `tracer show` and `tracer view`, and gives its own
+    /// directory there.
     ///
     /// All captures have the same ID, so that a data directory has room for one.
     ///

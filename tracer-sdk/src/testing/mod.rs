@@ -33,7 +33,7 @@
 //! Captures in parallel do not see each other, and a thread belongs to none unless it was given the
 //! [`Context`](crate::Context).
 //!
-//! [`Captured::save`] writes a capture to a data directory, to be looked at as any other run.
+//! [`Captured::save`] writes a capture to a data directory, to be viewed as any other run.
 //!
 //! [`redacted`] returns what recording would leave of a text.
 

@@ -1,4 +1,4 @@
-//! What recording would leave of a text.
+//! A text as recording would leave it.
 
 use crate::redact::Redactor;
 use crate::settings::Settings;

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use tracer_format::{ErrorPayload, Payload, Record, RecordedStatus, StoredTime};
 
-/// How many characters of a value are shown.
+/// Number of characters of a value that are shown.
 const MAX_GIST: usize = 120;
 
 /// The records of one run, ready to be shown.
@@ -99,7 +99,7 @@ fn milliseconds_between(start: &str, end: &str) -> i64 {
     }
 }
 
-/// What a record tells, in one line.
+/// Summary of a record, in one line.
 fn line(record: &Record) -> String {
     match &record.payload {
         Payload::LlmCall {

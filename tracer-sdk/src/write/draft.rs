@@ -10,12 +10,12 @@ use crate::redact::{Confidence, KeyVerdict, Redactor, character_boundary};
 use tracer_format::names::{Name, markers};
 use tracer_format::{Tags, Timestamp, Usage, UsageGap, names};
 
-/// How many attributes of the user's own a span keeps, as OpenTelemetry does by default.
+/// Most attributes of the user's own that a span keeps, as OpenTelemetry does by default.
 const MAX_USER_ATTRIBUTES: usize = 128;
-/// How long a key of the user's own may be, in bytes.
+/// Longest key of the user's own, in bytes.
 const MAX_KEY_BYTES: usize = 256;
 
-/// How much of its buffers a draft keeps, in bytes and in attributes of events.
+/// Capacity of its buffers that a draft keeps, in bytes and in attributes of events.
 const MAX_KEPT_BYTES: usize = 64 * 1024;
 const MAX_KEPT_ENTRIES: usize = 256;
 
@@ -57,7 +57,7 @@ pub enum EventTime {
     At(Timestamp),
 }
 
-/// How a value lies in [`Draft::bytes`], or the value itself.
+/// Place of a value in [`Draft::bytes`], or the value itself.
 #[derive(Debug, Clone)]
 pub(super) enum StoredValue {
     /// A word of the format, which becomes a JSON string as it is.
@@ -81,7 +81,7 @@ pub enum ScalarValue {
     Float(f64),
 }
 
-/// What a user value turned into.
+/// Shape of a stored user value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ValueShape {
     /// A plain string.
@@ -107,7 +107,7 @@ impl Draft {
         self.left_out = self.left_out.saturating_add(parts);
     }
 
-    /// How many parts of the span were left out.
+    /// Number of parts of the span that were left out.
     pub fn left_out(&self) -> u64 {
         self.left_out
     }
@@ -152,8 +152,8 @@ impl Draft {
         }
     }
 
-    /// An attribute of the user's own. Names of the format itself are kept apart under `user.`, so that nobody turns
-    /// a tool call into a model call by accident; `null` is no attribute.
+    /// An attribute of the user's own. Names of the format itself are kept apart under `user.`, so that a tool call
+    /// does not become a model call by accident; `null` is no attribute.
     pub fn user<T: Serialize + ?Sized>(&mut self, key: &str, value: &T, redactor: &Redactor) {
         let stored_key = cut_to(&redactor.text(key), MAX_KEY_BYTES).to_owned();
         let stored_key = if names::is_reserved(&stored_key) {
@@ -393,7 +393,7 @@ impl Draft {
         }
     }
 
-    /// Whether more than half is of no use any more; `used` attributes belong to events.
+    /// Returns whether more than half is of no use any more; `used` attributes belong to events.
     fn is_mostly_replaced(&self, used: usize) -> bool {
         let events = self.events.iter().map(|event| event.attributes.clone());
         let entries = events.filter_map(|attributes| self.event_attributes.get(attributes));
@@ -456,7 +456,7 @@ impl Draft {
     }
 }
 
-/// Where a serialised value goes, which decides how it is stored.
+/// Place of a serialised value, which decides how it is stored.
 #[derive(Debug, Clone, Copy)]
 enum TopLevel {
     /// Scalars as they are, `null` not at all, the rest as JSON text.

@@ -9,7 +9,7 @@ use crate::process::Mutex;
 
 use super::files::{FileIdentity, FileSystem, OpenFile, OpenMode};
 
-/// What the SDK asks of a file system.
+/// Operation of a file system that the SDK uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 #[expect(
@@ -34,7 +34,7 @@ pub enum Operation {
     Sync,
 }
 
-/// How an operation fails.
+/// Way in which an operation fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// Nothing is done, and the system gives this error number.
@@ -60,7 +60,7 @@ pub struct Faulty {
     pub(crate) after_write: Hook,
 }
 
-/// What is done right before or right after each write, with its bytes: what happens between two processes.
+/// Action right before or right after each write, with its bytes: what happens between two processes.
 #[cfg(test)]
 #[derive(Clone)]
 pub(crate) struct Hook(pub(crate) Arc<Action>);
@@ -140,7 +140,7 @@ impl Faulty {
         self.seen.operations.lock().clone()
     }
 
-    /// How often the fault happened. A test whose fault never happened has shown nothing.
+    /// Number of times that the fault happened. A test whose fault never happened has shown nothing.
     #[must_use]
     pub fn fired(&self) -> u64 {
         self.seen.fired.load(Ordering::Relaxed)

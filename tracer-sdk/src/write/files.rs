@@ -58,19 +58,19 @@ pub trait OpenFile: fmt::Debug + Send + Sync {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize>;
     /// The length of the file.
     fn length(&self) -> io::Result<u64>;
-    /// Where the last write of this process ended.
+    /// End offset of the last write of this process.
     fn position(&self) -> io::Result<u64>;
     /// The bytes before `end`, at most `max_bytes`.
     fn read_before(&self, end: u64, max_bytes: u64) -> io::Result<Vec<u8>>;
     /// Cuts the file to a length.
     fn cut(&mut self, length: u64) -> io::Result<()>;
-    /// Whether this path names this file: it does not when the file was removed, moved or replaced meanwhile.
+    /// Returns whether this path names this file: it does not when the file was removed, moved or replaced meanwhile.
     fn is_at(&self, path: &Path) -> io::Result<bool>;
     /// The identity of this file.
     fn identity(&self) -> io::Result<FileIdentity>;
     /// The number by which the process knows the open file, where files have one.
     fn descriptor(&self) -> Option<u32>;
-    /// Locks the file exclusively if nobody else has; closing the file unlocks it.
+    /// Locks the file exclusively if it is not locked; closing the file unlocks it.
     fn try_lock(&self) -> io::Result<bool>;
     /// Waits until what was written is on the disk.
     fn sync(&self) -> io::Result<()>;
@@ -92,13 +92,13 @@ impl FileSystem for Disk {
     fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Box<dyn OpenFile>> {
         let mut options = private_options();
         match mode {
-            // Reading is asked for because some platforms lock only files that can be read.
+            // Read access is needed because some platforms lock only files that can be read.
             OpenMode::Append => options.read(true).append(true).create(true),
             OpenMode::New => options.read(true).append(true).create_new(true),
             OpenMode::Existing => options.read(true).append(true),
         };
         let file = options.open(path)?;
-        // What is created here is one.
+        // A file that is created here is one.
         if mode != OpenMode::New && !file.metadata()?.is_file() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
         }
@@ -183,7 +183,7 @@ impl OpenFile for DiskFile {
 
     fn read_before(&self, end: u64, max_bytes: u64) -> io::Result<Vec<u8>> {
         let start = end.saturating_sub(max_bytes);
-        // Where this reads does not matter to the writes: they go to the end, wherever that is.
+        // The position of this read does not matter to the writes: they go to the end, wherever that is.
         let mut file = &self.file;
         file.seek(SeekFrom::Start(start))?;
         let mut bytes = Vec::new();
@@ -313,7 +313,7 @@ pub(super) fn open_own(file_system: &dyn FileSystem, path: &Path) -> io::Result<
     }
 }
 
-/// Writes all of `bytes`, for small files that nobody reads while they are written.
+/// Writes all of `bytes`, for small files that have no reader while they are written.
 pub fn write_all(file: &mut dyn OpenFile, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
         match write_once(file, bytes)? {

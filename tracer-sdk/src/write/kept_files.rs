@@ -1,5 +1,7 @@
-//! How many files a process keeps open for its runs: few enough that three quarters of its descriptors and more are the
-//! program's own, whatever the number of runs (decisions, section 5).
+//! Limit on the files that a process keeps open for its runs.
+//!
+//! It is low enough that three quarters of the process's descriptors and more are the program's own, whatever the
+//! number of runs (decisions, section 5).
 
 use std::io;
 use std::path::Path;
@@ -72,7 +74,7 @@ impl KeptFile {
         })
     }
 
-    /// Whether it was open before.
+    /// Returns whether it was open before.
     pub(super) fn was_open(&self) -> bool {
         self.known.is_some()
     }
@@ -110,7 +112,7 @@ impl KeptFile {
         self.file.as_deref_mut()
     }
 
-    /// How long the file is; `None` when it was never opened.
+    /// Length of the file, in bytes; `None` when it was never opened.
     pub(super) fn length(&self, file_system: &dyn FileSystem, path: &Path) -> Option<io::Result<u64>> {
         match (&self.file, &self.known) {
             (Some(file), _) => Some(file.length()),
@@ -119,7 +121,7 @@ impl KeptFile {
         }
     }
 
-    /// Whether the path names this file; what cannot be found out counts as well.
+    /// Returns whether the path names this file; what cannot be found out counts as well.
     pub(super) fn is_in_place(&self, file_system: &dyn FileSystem, path: &Path) -> bool {
         let there = match (&self.file, &self.known) {
             (Some(file), _) => file.is_at(path),

@@ -1,6 +1,6 @@
 //! Spans that end after their run: they are behind the root in the log, and `meta.json` follows (decisions, section 5).
 //!
-//! `meta.json` is read before it is replaced: by then it may have another name in it, or what another process added.
+//! `meta.json` is read before it is replaced: it may have another name in it meanwhile, or what another process added.
 
 use std::fmt::Display;
 use std::io;
@@ -15,25 +15,25 @@ use super::meta_text::MetaText;
 use tracer_format::meta::{COUNTS_EXACT, DROPPED, LATE_SPANS, UNFINISHED_SPANS};
 use tracer_format::{Counts, Dropped, META_FILE};
 
-/// This many late spans each replace `meta.json` at once. Replacing it costs as much as writing a hundred spans, so a task
-/// that goes on for long does it less often.
+/// This many late spans each replace `meta.json` at once. Replacing it costs as much as writing a hundred spans, so a
+/// long task does it less often.
 const REPLACED_AT_ONCE: u64 = 64;
-/// How long the later ones wait for each other.
+/// Interval between the later replacements.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// What `meta.json` does not say yet of the spans that ended after their run.
+/// Counts of the spans that ended after their run, where `meta.json` does not have them yet.
 #[derive(Debug, Default)]
 pub struct LateSpans {
     counts: Counts,
     spans: u64,
-    /// How many of them were open when the run ended.
+    /// Number of them that were open when the run ended.
     finished: u64,
-    /// How long before the root the first of them began, in milliseconds, where clocks differ.
+    /// Time by which the first of them began before the root, in milliseconds, where clocks differ.
     began_before_root_ms: u64,
     lost: Option<Dropped>,
     /// The process that ended the run did not count what others had written.
     counts_inexact: bool,
-    /// All that were ever lost after the end, of which `meta.json` may say some already.
+    /// All that were ever lost after the end; `meta.json` may say some already.
     all_lost: u64,
     replaced: u64,
     last_replaced: Option<Instant>,
@@ -79,12 +79,12 @@ impl LateSpans {
         }
     }
 
-    /// Whether `meta.json` follows at once.
+    /// Returns whether `meta.json` is due to be replaced.
     pub fn is_due(&self) -> bool {
         self.replaced < REPLACED_AT_ONCE || self.last_replaced.is_none_or(|last| last.elapsed() >= INTERVAL)
     }
 
-    /// Whether there is something that `meta.json` does not say.
+    /// Returns whether there is something that `meta.json` does not say.
     pub fn is_pending(&self) -> bool {
         self.spans > 0 || self.finished > 0 || self.lost.is_some() || self.counts_inexact
     }

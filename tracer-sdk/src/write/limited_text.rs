@@ -1,4 +1,4 @@
-//! What a value of the user prints, up to a limit: its `Display` or `Debug` may be endless.
+//! Possibly endless output of a `Display` or `Debug`, up to a limit.
 
 use std::fmt::{self, Write};
 
@@ -22,7 +22,7 @@ impl LimitedText {
         }
     }
 
-    /// What `value` prints, or its first `max_bytes`.
+    /// The output of `value`, or its first `max_bytes`.
     pub(crate) fn of(value: fmt::Arguments<'_>, max_bytes: usize) -> Result<String, fmt::Error> {
         let mut limited = Self::new(max_bytes);
         match limited.write_fmt(value) {
@@ -31,12 +31,12 @@ impl LimitedText {
         }
     }
 
-    /// Whether something did not fit.
+    /// Returns whether something did not fit.
     pub(crate) fn is_full(&self) -> bool {
         self.is_full
     }
 
-    /// What was collected.
+    /// Returns the collected text.
     pub(crate) fn into_text(self) -> String {
         self.text
     }

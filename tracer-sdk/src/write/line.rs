@@ -29,9 +29,9 @@ pub struct SpanHead<'a> {
     pub start: Timestamp,
     /// When it ended.
     pub end: Timestamp,
-    /// How long it took, where that is known more exactly than the two times say.
+    /// Duration, where it is known more exactly than the two times say.
     pub duration_ms: Option<u64>,
-    /// How it ended.
+    /// Status at its end.
     pub status_code: StatusCode,
     /// Why it failed.
     pub status_description: &'a str,
@@ -48,7 +48,7 @@ impl SpanHead<'_> {
 /// Replaces the content of `out` by the line, newline included, never longer than [`MAX_LINE_BYTES`]: past that the
 /// largest values of the span are cut further, which the answer says.
 pub fn write_line(out: &mut Vec<u8>, head: &SpanHead<'_>, draft: &mut Draft, redactor: &Redactor) -> bool {
-    // What the values may take: less with each turn, because they may grow when they are escaped.
+    // Room for the values: less with each turn, because they may grow when they are escaped.
     let mut room = MAX_LINE_BYTES;
     let mut shortened = false;
     loop {

@@ -1,5 +1,6 @@
-//! `.live`: who is recording the run and which calls are under way; beside it the lock that is held for as long as the
-//! process lives (decisions, section 5).
+//! `.live`: the process that records a run, and its calls under way.
+//!
+//! Next to it is the lock that is held for as long as the process lives (decisions, section 5).
 //!
 //! JSON lines: first the run, then one line for each timed span that starts. A span that is in `spans.jsonl` has ended;
 //! its line is dropped by rewriting the file now and then.
@@ -18,9 +19,9 @@ use super::run_lock::RunLock;
 use crate::process::OwnIdentity;
 use tracer_format::{LIVE_FILE, LOCK_FILE, SpanId, Timestamp};
 
-/// How many lines may be those of ended spans before the file is rewritten: some 40 KB, which readers read whole.
+/// Most lines of ended spans before the file is rewritten: some 40 KB, which readers read whole.
 const MAX_ENDED_LINES: usize = 256;
-/// How much of its buffer is kept after the file was rewritten.
+/// Bytes of its buffer that are kept after the file was rewritten.
 const MAX_KEPT_BYTES: usize = 64 * 1024;
 
 /// The first line: the run, and what tells this process from a later one with its number.
@@ -35,7 +36,7 @@ pub struct LiveHeader<'a> {
     pub started_at: Timestamp,
     /// The process that records it.
     pub pid: u32,
-    /// What of it the system does not tell is `None`.
+    /// Its identity; a field is `None` where the system does not report it.
     #[serde(flatten)]
     pub process: OwnIdentity,
 }

@@ -15,16 +15,16 @@ use super::files::{FileSystem, OpenFile, OpenMode, write_once};
 use super::kept_files::KeptFile;
 use tracer_format::{MAX_LINE_BYTES, RecordedStatus, names};
 
-/// How many finished spans wait to be written together, and how long.
+/// Size and delay of a batch of finished spans, which are written together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Batch {
-    /// How many spans wait at the most.
+    /// Most spans that wait.
     pub max_spans: usize,
-    /// How long a span waits at the most, while others arrive.
+    /// Longest time that a span waits, while others arrive.
     pub max_delay: Duration,
 }
 
-/// How many bytes wait at the most, whatever the number of spans.
+/// Most bytes that wait, whatever the number of spans.
 const MAX_PENDING_BYTES: usize = 256 * 1024;
 
 /// No file is so long: where the last line of this process ends is not known.
@@ -37,10 +37,10 @@ struct Torn {
     until: u64,
 }
 
-/// How a process that joined a run sees that the run goes on.
+/// Sign for a process that joined a run that the run has not ended.
 #[derive(Debug)]
 pub enum Owner {
-    /// This file is there for as long as it does.
+    /// This file is there for as long as the run has not ended.
     Live(PathBuf),
     /// This `meta.json` says so: emitters of other kinds have no such file.
     Meta(PathBuf),
@@ -58,13 +58,13 @@ impl Owner {
     }
 }
 
-/// What is read of a `meta.json`.
+/// Part of a `meta.json` that is read.
 #[derive(Debug, Deserialize)]
 struct MetaStatus {
     status: String,
 }
 
-/// What became of the lines that an operation handled.
+/// Outcome for the lines that an operation handled.
 #[derive(Debug, Default)]
 pub struct AppendOutcome {
     /// Lines that are in the file now.
@@ -95,7 +95,7 @@ impl AppendOutcome {
 /// A write that failed.
 #[derive(Debug)]
 struct WriteFault {
-    /// How many bytes of whole lines are in the file all the same.
+    /// Number of bytes of whole lines that are in the file all the same.
     kept: usize,
     error: io::Error,
 }
@@ -112,7 +112,7 @@ pub struct SpanLog {
     file_system: Arc<dyn FileSystem>,
     path: PathBuf,
     file: KeptFile,
-    /// Where the last line of this process ends.
+    /// End offset of the last line of this process.
     length: u64,
     /// The file holds part of a line between these two lengths.
     torn: Option<Torn>,
@@ -122,7 +122,7 @@ pub struct SpanLog {
     others_wrote: bool,
     /// The file was shorter once than this process had left it.
     was_cut: bool,
-    /// Whether the run goes on, for a process that joined it: nothing is appended behind its end.
+    /// Sign that the run has not ended, for a process that joined it: nothing is appended behind its end.
     owner: Option<Owner>,
     /// Without it every span is in the file on return.
     batch: Option<Batch>,
@@ -163,7 +163,7 @@ impl SpanLog {
         }
     }
 
-    /// Whether another process may append to the same file.
+    /// Returns whether another process may append to the same file.
     pub fn is_shared(&self) -> bool {
         self.is_shared
     }
@@ -173,7 +173,7 @@ impl SpanLog {
         self.owner = Some(owner);
     }
 
-    /// Whether whoever owns the run has ended it.
+    /// Returns whether the run's owner has ended it.
     pub fn has_run_ended(&self) -> bool {
         self.owner.as_ref().is_some_and(Owner::has_ended_run)
     }
@@ -207,7 +207,7 @@ impl SpanLog {
         }
     }
 
-    /// Whether something waits, and has waited so long.
+    /// Returns whether something waits, and has waited so long.
     pub fn has_waited(&self, delay: Duration) -> bool {
         self.oldest_pending
             .is_some_and(|oldest| oldest.elapsed() >= delay)
@@ -254,7 +254,7 @@ impl SpanLog {
             return Ok(());
         };
         let length = file.length()?;
-        // What another program has appended behind it is not ours to cut.
+        // Bytes that another program has appended behind it are not ours to cut.
         if length > torn.from && length <= torn.until {
             file.cut(torn.from)?;
         }
@@ -267,30 +267,30 @@ impl SpanLog {
         self.write(line).map_err(|fault| fault.error)
     }
 
-    /// Whether another process has appended, or the file is not as this process has left it. What cannot be found out
-    /// counts as unchanged.
+    /// Returns whether another process has appended, or the file is not as this process has left it. What cannot be
+    /// found out counts as unchanged.
     pub fn has_changed(&self) -> bool {
         self.others_wrote || self.length_now().is_some_and(|length| length != self.length)
     }
 
-    /// Whether the file was shorter once than this process had left it.
+    /// Returns whether the file was shorter once than this process had left it.
     pub fn was_cut(&self) -> bool {
         let is_shorter = |length| length < self.length && self.length != UNKNOWN;
         self.was_cut || self.length_now().is_some_and(is_shorter)
     }
 
-    /// How long the file is, where it was opened and that can be found out.
+    /// Length of the file in bytes, where it was opened and that can be found out.
     pub fn length_now(&self) -> Option<u64> {
         self.file.length(self.file_system.as_ref(), &self.path)?.ok()
     }
 
-    /// Whether readers can find what was written: the file is where it was opened, or was never opened. What cannot be
-    /// found out counts as well.
+    /// Returns whether readers can find what was written: the file is where it was opened, or was never opened. What
+    /// cannot be found out counts as well.
     pub fn is_in_place(&self) -> bool {
         self.file.is_in_place(self.file_system.as_ref(), &self.path)
     }
 
-    /// Whether the file was opened, and is where it was opened.
+    /// Returns whether the file was opened, and is where it was opened.
     pub fn is_still_in_place(&self) -> bool {
         self.file.was_open() && self.is_in_place()
     }
@@ -358,7 +358,7 @@ impl SpanLog {
         if let Some(start) = start.filter(|_| taken > 0) {
             let end = start + taken as u64;
             if first > 0 {
-                // What cannot be mended is a line that readers report.
+                // A line that cannot be mended is reported by readers.
                 let _ = self.blank_torn_line_before(start);
             }
             if taken == kept || self.blank(start + kept as u64, end).is_ok() {
@@ -415,7 +415,7 @@ impl SpanLog {
         Ok(())
     }
 
-    /// Finds out what a write left that failed, or that took only a part; the file is asked, because a write may store a
+    /// Finds out what a write left that failed, or that took only a part; the file is read, because a write may store a
     /// part and fail all the same.
     #[cold]
     fn recover(&mut self, lines: &[u8], taken: Option<usize>, error: io::Error) -> Result<(), WriteFault> {
@@ -469,7 +469,7 @@ fn push_marked(lines: &mut Vec<u8>, line: &[u8]) {
     lines.extend_from_slice(after);
 }
 
-/// How much of `bytes` the file holds from `start` on, where nothing else follows.
+/// Number of `bytes` that the file holds from `start` on, where nothing else follows.
 fn stored_at(file: &dyn OpenFile, start: u64, bytes: &[u8]) -> Option<usize> {
     let length = file.length().ok()?.checked_sub(start)?;
     let is_possible = length <= bytes.len() as u64;
@@ -477,7 +477,7 @@ fn stored_at(file: &dyn OpenFile, start: u64, bytes: &[u8]) -> Option<usize> {
     bytes.starts_with(&stored).then_some(stored.len())
 }
 
-/// Where the last whole line ends.
+/// End offset of the last whole line.
 fn whole_lines(bytes: &[u8]) -> usize {
     bytes
         .iter()
@@ -485,7 +485,7 @@ fn whole_lines(bytes: &[u8]) -> usize {
         .map_or(0, |last| last + 1)
 }
 
-/// Where the first `count` lines end.
+/// End offset of the first `count` lines.
 fn end_of_lines(lines: &[u8], count: u64) -> usize {
     let count = usize::try_from(count).unwrap_or(usize::MAX);
     lines

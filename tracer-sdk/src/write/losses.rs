@@ -1,4 +1,4 @@
-//! What a run lost: how many spans, why the first one, those of them that others name as their parent, and parts of records.
+//! Losses of a run: number and cause, lost parents, parts of records.
 
 use std::fmt::Display;
 use std::sync::Arc;
@@ -16,12 +16,12 @@ pub(crate) struct LostParent {
     pub(crate) end: Timestamp,
 }
 
-/// How many lost parents are kept, so that the memory of a run stays small whatever it loses.
+/// Most lost parents that are kept, so that the memory of a run stays small whatever it loses.
 const MAX_LOST_PARENTS: usize = 4096;
-/// How much of their names is kept, in bytes.
+/// Most bytes that are kept of each name.
 const MAX_NAME_BYTES: usize = 256;
 
-/// What a run lost so far.
+/// Losses of a run so far.
 #[derive(Debug, Default)]
 pub(crate) struct Losses {
     dropped: Option<Dropped>,
@@ -45,7 +45,7 @@ impl Losses {
         self.left_out = self.left_out.saturating_add(parts);
     }
 
-    /// How many parts of records were left out.
+    /// Number of parts of records that were left out.
     pub(crate) fn left_out(&self) -> u64 {
         self.left_out
     }
@@ -72,7 +72,7 @@ impl Losses {
         self.forgot_parents
     }
 
-    /// How many spans are lost, and why the first one; `None` when none is.
+    /// Number of lost spans, and why the first one was lost; `None` when none is.
     pub(crate) fn dropped(&self) -> Option<&Dropped> {
         self.dropped.as_ref()
     }

@@ -36,7 +36,7 @@ impl Memory {
         Self::default()
     }
 
-    /// What a file holds; `None` when there is none.
+    /// Content of a file; `None` when there is none.
     #[must_use]
     pub fn read(&self, path: &Path) -> Option<Vec<u8>> {
         let node = self.names.lock().files.get(path).cloned()?;

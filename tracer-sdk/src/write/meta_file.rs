@@ -25,7 +25,7 @@ pub struct MetaFile<'a> {
     pub ended_at: Option<Timestamp>,
     /// The time between both.
     pub duration_ms: Option<u64>,
-    /// How it stands.
+    /// Its status.
     pub status: RecordedStatus,
     /// The counts of its calls, errors and warnings.
     pub counts: Counts,
@@ -90,7 +90,7 @@ pub fn replace_text(file_system: &dyn FileSystem, directory: &Path, text: &[u8])
     outcome
 }
 
-/// Writes the `meta.json` of a directory that nobody reads yet; when it fails there is none.
+/// Writes the `meta.json` of a directory that has no reader yet; when it fails there is none.
 pub fn write_unread(file_system: &dyn FileSystem, directory: &Path, text: &[u8]) -> io::Result<()> {
     let path = directory.join(META_FILE);
     let written = write_new(file_system, &path, text);

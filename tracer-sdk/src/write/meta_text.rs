@@ -30,7 +30,7 @@ impl MetaText {
         Ok(())
     }
 
-    /// Whether there is such a key.
+    /// Returns whether there is such a key.
     pub fn has(&self, key: &str) -> bool {
         self.entries.iter().any(|(known, _)| known == key)
     }

@@ -1,6 +1,6 @@
-//! How a run gets to disk: value → redacting serialiser → line → one append; and `meta.json` beside it.
+//! Path of a run to disk: value → redacting serialiser → line → append.
 //!
-//! The only code that changes the files of a run. It knows the format and nothing of who records.
+//! The only code that changes the files of a run, `meta.json` included. It knows the format and nothing of who records.
 
 pub(crate) mod draft;
 pub(crate) mod escape;

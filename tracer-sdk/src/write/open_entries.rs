@@ -18,7 +18,7 @@ pub(crate) struct OpenEntry {
     pub(crate) name: Arc<str>,
     pub(crate) event_type: EventType,
     pub(crate) start: Timestamp,
-    /// It may hold work that others do beside it: every span but a model call.
+    /// It may hold concurrent work of others: every span but a model call.
     pub(crate) is_holder: bool,
     /// A span in the file names it as its parent.
     pub(crate) is_named: bool,
@@ -51,8 +51,8 @@ impl OpenEntry {
     }
 }
 
-/// Spreads the IDs of a run, which nobody outside of it chooses: the standard library's guard against chosen keys takes 8 %
-/// of the instructions of a timed tool call.
+/// Spreads the IDs of a run, which are not chosen outside of it: the standard library's guard against chosen keys takes
+/// 8 % of the instructions of a timed tool call.
 #[derive(Debug, Default)]
 pub(crate) struct IdHasher(u64);
 

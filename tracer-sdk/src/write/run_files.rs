@@ -21,7 +21,7 @@ use tracer_format::{
     Timestamp, TraceId,
 };
 
-/// What does not change while a run is recorded.
+/// Constants of a run while it is recorded.
 #[derive(Debug, Clone)]
 pub(crate) struct RunConstants {
     pub(crate) trace_id: TraceId,
@@ -29,21 +29,21 @@ pub(crate) struct RunConstants {
     pub(crate) started_at: Timestamp,
 }
 
-/// How a run ended.
+/// End of a run: its status, times and counts.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ending {
     pub(crate) status: RecordedStatus,
     pub(crate) ended_at: Timestamp,
     pub(crate) duration_ms: u64,
-    /// What the run counts when nothing is missing.
+    /// Counts of the run when nothing is missing.
     pub(crate) counts: Counts,
-    /// How many loops it had, where there is a warning or the counts are not exact.
+    /// Number of loops, where there is a warning or the counts are not exact.
     pub(crate) loops: Option<u64>,
     /// The counts are those of the projection, unless other processes wrote spans.
     pub(crate) counts_exact: bool,
-    /// How many spans have not ended.
+    /// Number of spans that have not ended.
     pub(crate) unfinished_spans: u64,
-    /// How many records found no run while this one and others were live.
+    /// Number of records that found no run while this one and others were live.
     pub(crate) unattached: u64,
 }
 
@@ -62,7 +62,7 @@ pub(crate) struct EndedSpan<'a> {
     pub(crate) parent: SpanId,
     pub(crate) name: &'a str,
     pub(crate) event_type: EventType,
-    /// What its emitter says that it is; `None` leaves it to the type.
+    /// Kind that its emitter gives; `None` leaves it to the type.
     pub(crate) kind: Option<SpanKind>,
     pub(crate) start: Timestamp,
     pub(crate) end: Timestamp,
@@ -97,7 +97,7 @@ pub(crate) struct RunFiles {
     pub(crate) open: OpenEntries,
     /// The names of spans: a program gives the same again and again.
     names: HashSet<Arc<str>>,
-    /// How many holders are open below each span, the root included.
+    /// Number of open holders below each span, the root included.
     open_holders: HashMap<SpanId, u32, BuildHasherDefault<IdHasher>>,
     /// The end of the last span that was written.
     pub(crate) last_end: Timestamp,
@@ -109,19 +109,19 @@ pub(crate) struct RunFiles {
     meta_written: bool,
     /// The lines that wait in the log's batch.
     pending: Vec<PendingLine>,
-    /// How many lines are in the file.
+    /// Number of lines in the file.
     pub(crate) written: u64,
-    /// What they add up to.
+    /// Sum of their counts.
     pub(crate) counts: Counts,
-    /// What was lost, of this process and of others that worked for the run.
+    /// Losses of this process and of others that worked for the run.
     pub(crate) losses: Losses,
-    /// What ended after the run.
+    /// Spans that ended after the run.
     pub(crate) late: LateSpans,
     /// The last `meta.json` of the run's own end is written.
     is_complete: bool,
 }
 
-/// How many names are shared, and how long they are at most, in bytes.
+/// Highest number of names that are shared, and their greatest length in bytes.
 const MAX_NAMES: usize = 256;
 const MAX_NAME_BYTES: usize = 256;
 
@@ -224,7 +224,7 @@ impl RunFiles {
         shown
     }
 
-    /// Whether a holder is open below this span.
+    /// Returns whether a holder is open below this span.
     pub(crate) fn has_open_holder(&self, parent: SpanId) -> bool {
         self.open_holders.contains_key(&parent)
     }
@@ -398,7 +398,7 @@ impl RunFiles {
     /// Writes the last `meta.json`. A run that is not whole stays `running`, so that readers tell it as interrupted and
     /// not as a broken run.
     pub(crate) fn finish(&mut self, ending: Ending, whole: bool) -> io::Result<()> {
-        // Whatever happens now, the lock goes: nobody records any more.
+        // Whatever happens now, the lock goes: recording is over.
         let mut live = self.live.take();
         self.is_complete = true;
         let checked = self.check_log();
@@ -410,7 +410,7 @@ impl RunFiles {
             // A run that could not be completed keeps the file, without its lock, and so is reported as interrupted.
             _ => Ok(()),
         };
-        // Who appends from now on finds the run ended, and says so in `meta.json`.
+        // A process that appends from now on finds the run ended, and says so in `meta.json`.
         let came_last = !others_wrote && self.others_wrote();
         let corrected = if came_last {
             self.describe_end(&ending, whole)
@@ -445,7 +445,7 @@ impl RunFiles {
             meta.status = ending.status;
             meta.ended_at = Some(ending.ended_at);
             meta.duration_ms = Some(ending.duration_ms);
-            // Of a run that others wrote into, this process knows a part: readers look at its spans.
+            // Of a run that others wrote into, this process knows a part: readers read its spans.
             meta.loops = ending.loops.filter(|_| !self.others_wrote());
         }
         meta
@@ -490,7 +490,7 @@ impl RunFiles {
         if !self.directory_made {
             self.file_system
                 .create_directories(&self.data_directory.join(RUNS_FOLDER))?;
-            // The directory must be new: an ID is never used twice, and nobody else may have laid one ready.
+            // The directory must be new: an ID is never used twice, and no other process may have laid one ready.
             self.file_system.create_directory(&self.directory)?;
             self.directory_made = true;
         }

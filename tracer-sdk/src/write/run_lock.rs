@@ -18,7 +18,7 @@ use tracer_format::LOCK_FILE;
 static HELD: PerProcess<OwnLock<BTreeMap<u64, HeldLock>>> =
     PerProcess::new(|process| OwnLock::new(process, BTreeMap::new()));
 
-/// How many names are tried before a new lock is made: those of removed runs lead nowhere.
+/// Number of names that are tried before a new lock is made: those of removed runs lead nowhere.
 const MAX_TRIES: usize = 4;
 
 #[derive(Debug)]
@@ -102,7 +102,7 @@ impl RunLock {
         self.path = path;
     }
 
-    /// Where it is.
+    /// Path of the lock.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }

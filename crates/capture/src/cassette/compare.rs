@@ -10,7 +10,7 @@ use super::shapes::{self, MarkedPiece};
 
 /// The longest text of a difference that is shown, in characters.
 const MAX_SHOWN: usize = 160;
-/// How many characters before the first difference are shown.
+/// Characters that are shown before the first difference.
 const BEFORE_DIFFERENCE: usize = 40;
 /// Differences are counted up to here.
 const MAX_DIFFERENCES: usize = 1000;
@@ -19,13 +19,13 @@ const MAX_DIFFERENCES: usize = 1000;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Difference {
-    /// Where: `messages[5].content`.
+    /// Path of the place: `messages[5].content`.
     pub path: String,
-    /// What that is.
+    /// Part of the agent that the place comes from.
     pub origin: DifferenceOrigin,
-    /// What was recorded there; `None` for nothing.
+    /// Recorded value; `None` when there was none.
     pub recorded: Option<String>,
-    /// What is there now; `None` for nothing.
+    /// Current value; `None` when there is none.
     pub now: Option<String>,
 }
 
@@ -33,7 +33,7 @@ pub struct Difference {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DifferenceOrigin {
-    /// The model that is asked.
+    /// The model that the request names.
     Model,
     /// The system prompt.
     SystemPrompt,
@@ -84,24 +84,24 @@ impl std::fmt::Display for DifferenceOrigin {
     }
 }
 
-/// How two requests differ.
+/// Result of comparing two requests.
 #[derive(Debug)]
 pub(super) struct RequestComparison {
-    /// How many leaves differ.
+    /// Number of leaves that differ.
     pub(super) count: usize,
-    /// How many messages are equal, from the first one.
+    /// Number of equal messages, from the first one.
     pub(super) common_messages: usize,
     pub(super) first: Option<Difference>,
 }
 
-/// Compares a recorded request with one that is asked now.
+/// Compares a recorded request with the current one.
 pub(super) fn compare(recorded: &NormalRequest, now: &NormalRequest) -> RequestComparison {
     let mut comparer = Comparer::default();
     if recorded.place != now.place {
         comparer.note(Vec::new(), Some(&recorded.place), Some(&now.place));
     }
     comparer.values(&recorded.body, &now.body);
-    // What the agent sets itself comes before what follows from it.
+    // A setting of the agent comes before the differences that follow from it.
     let first = comparer
         .differences
         .iter()
@@ -148,7 +148,7 @@ struct Comparer {
     path: Vec<PlaceStep>,
     differences: Vec<Found>,
     count: usize,
-    /// Which identifier stands for which.
+    /// Current identifier by recorded one.
     ids: HashMap<String, String>,
     back: HashMap<String, String>,
 }
@@ -241,7 +241,7 @@ impl Comparer {
         }
     }
 
-    /// Whether two texts are the same but for identifiers that stand for each other.
+    /// Returns whether two texts are equal, apart from identifiers that correspond to each other.
     fn is_same_text(&mut self, left: &str, right: &str) -> bool {
         let (left, right) = (shapes::divided(left), shapes::divided(right));
         if left.len() != right.len() {
@@ -266,7 +266,7 @@ impl Comparer {
 }
 
 impl Found {
-    /// What an agent sets by itself comes first, then what follows from other things.
+    /// Rank by origin: settings of the agent first, then the differences that follow from others.
     fn rank(&self) -> usize {
         match self.path.first() {
             None => 0,

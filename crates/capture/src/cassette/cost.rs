@@ -9,7 +9,7 @@ use crate::proxy;
 use tracer_providers::{ResponseFacts, assemble};
 
 impl Cassette {
-    /// What its calls cost at the provider, at the prices of the time when it was recorded.
+    /// Cost of its calls at the provider, at the prices of the time when it was recorded.
     ///
     /// ```
     /// use tracer_capture::cassette::Cassette;
@@ -39,7 +39,7 @@ impl Cassette {
 }
 
 impl RecordedExchange {
-    /// What the call cost; `None` for what is no call of a model.
+    /// Cost of the call; `None` when it is no call of a model.
     fn cost(&self, prices: &Prices, at: Option<Timestamp>) -> Option<CallCost> {
         let api = self.api?;
         let content_type = self.response.header("content-type").unwrap_or_default();

@@ -12,7 +12,7 @@ pub enum CassetteError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What failed.
+        /// The I/O error.
         #[source]
         source: io::Error,
     },
@@ -39,7 +39,7 @@ pub enum CassetteError {
         line: usize,
         /// The field: `response.frames[3]`.
         field: String,
-        /// What is wrong with it.
+        /// Description of the problem.
         problem: &'static str,
     },
     /// It holds no exchange.

@@ -33,11 +33,11 @@ const MAX_BYTES: u64 = 1024 * 1024 * 1024;
 pub struct Cassette {
     /// The file.
     pub path: PathBuf,
-    /// What it says of itself.
+    /// The head: tracer's version, time, command and matching rules.
     pub head: Head,
     /// The exchanges.
     pub exchanges: Vec<RecordedExchange>,
-    /// Whether the last line was cut short: the recording was ended while it was written. It is left out.
+    /// `true` when the last line was cut short: the recording was ended while it was written. It is left out.
     pub is_torn: bool,
 }
 

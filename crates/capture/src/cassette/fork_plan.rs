@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use tracer_insight::text::counted;
 
-/// What becomes of a call of a model instead of its answer.
+/// Failure that replaces the answer of a model call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallFault {
     /// An error with this status.
@@ -45,7 +45,7 @@ impl FromStr for CallFault {
     }
 }
 
-/// Where a run is forked, and what is changed from there on. Calls of models are numbered from 1.
+/// Call at which a run is forked, and the changes from there on. Calls of models are numbered from 1.
 #[derive(Debug, Clone, Default)]
 pub struct ForkPlan {
     /// The first call that is not answered as recorded.
@@ -54,7 +54,7 @@ pub struct ForkPlan {
     pub edits: BTreeMap<u64, String>,
     /// Calls that fail.
     pub faults: BTreeMap<u64, CallFault>,
-    /// The model that is asked from there on.
+    /// Model of the calls from there on.
     pub model: Option<String>,
     /// The system prompt from there on.
     pub system_prompt: Option<String>,
@@ -70,9 +70,9 @@ pub enum ForkError {
     /// There is no such call.
     #[error("there is no call {call}: the run has {}", counted(*calls, "model call"))]
     NoSuchCall {
-        /// The call that is asked for.
+        /// Number of the requested call.
         call: u64,
-        /// How many there are.
+        /// Number of calls in the run.
         calls: u64,
     },
     /// A change before the fork.
@@ -80,7 +80,7 @@ pub enum ForkError {
     BeforeFork {
         /// The call that is to change.
         call: u64,
-        /// Where the run is forked.
+        /// Call at which the run is forked.
         at: u64,
     },
     /// A call is to be edited and to fail.
@@ -131,7 +131,7 @@ impl ForkPlan {
         self.edits.keys().chain(self.faults.keys()).copied()
     }
 
-    /// What is changed, in words; empty when the run only goes on with the provider.
+    /// Descriptions of the changes; empty when the run only continues with the provider.
     ///
     /// ```
     /// use tracer_capture::cassette::{CallFault, ForkPlan};

@@ -1,4 +1,6 @@
-//! [`Forker`]: answers the first calls of a run as they were recorded, if they are asked again, and changes what comes then.
+//! Forks of recorded runs.
+//!
+//! [`Forker`] answers the first calls of a run as recorded, as long as they are repeated, and changes the later ones.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -18,13 +20,13 @@ use super::recorded::RecordedExchange;
 use crate::exchange::{ChangedRequest, IncomingRequest, PreparedAnswer, RequestDecision, Responder};
 use tracer_providers::{EVENT_BEGINNINGS, ModelApi, ModelReply, assemble};
 
-/// How long a call without an answer waits: longer than clients do.
+/// Delay of a call without an answer: longer than clients wait.
 const NO_ANSWER: Duration = Duration::from_secs(15 * 60);
 
 /// Answers the calls of a program that is forked from a recorded run.
 ///
 /// Calls before the fork must be those that were recorded. One that is not stops the fork: it and all that follow are
-/// answered with an error, and no provider is asked.
+/// answered with an error, and no request reaches a provider.
 pub struct Forker {
     plan: ForkPlan,
     scrubbing: Scrubbing,
@@ -44,13 +46,13 @@ struct ForkState {
     outcome: ForkOutcome,
 }
 
-/// What came of a fork.
+/// Outcome of a fork.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ForkOutcome {
-    /// How many calls are before the fork.
+    /// Number of calls before the fork.
     pub before: u64,
-    /// How many of them were asked again, and answered as recorded.
+    /// Number of them that were repeated, and answered as recorded.
     pub verified: u64,
     /// The request that was not recorded, and stopped the fork.
     pub drift: Option<Miss>,
@@ -60,12 +62,12 @@ pub struct ForkOutcome {
     pub unasked: Vec<u64>,
     /// Calls of models that went on to the provider.
     pub live: u64,
-    /// How many of these could not be changed as asked: their API, or their body, has no place for it.
+    /// Number of these that could not be changed as requested: their API, or their body, has no place for it.
     pub unchanged: u64,
 }
 
 impl ForkOutcome {
-    /// Whether the run went the recorded way up to the fork.
+    /// Returns whether all calls before the fork were repeated as recorded.
     #[must_use]
     pub fn is_verified(&self) -> bool {
         self.drift.is_none() && self.verified == self.before
@@ -124,7 +126,7 @@ impl Forker {
         })
     }
 
-    /// What came of it so far.
+    /// Outcome of the calls so far.
     #[must_use]
     pub fn outcome(&self) -> ForkOutcome {
         let state = self.state.lock();
@@ -238,7 +240,7 @@ impl Responder for Forker {
         let place = Place::of(request);
         let normal = self.before.normalise(place, &body);
         if request.api.is_none() {
-            // Lists of models, counts of tokens: as recorded, wherever they are asked.
+            // Lists of models, counts of tokens: as recorded, at any point of the run.
             return match self.before.take(&normal) {
                 Ok(exchange) => RequestDecision::Answer(exchange.answer()),
                 Err(_) => RequestDecision::PassOn,
@@ -261,7 +263,7 @@ impl Responder for Forker {
         }
         let known = self.behind.take(&normal).ok();
         let known = known.map(|exchange| exchange.number);
-        // One that is asked while a call before the fork is not: it is drift, unless calls are made in parallel.
+        // A later call while one before the fork is missing: it is drift, unless calls are made in parallel.
         if let Some(unanswered) = drift.filter(|_| known.is_none()) {
             let miss = self.before.miss(&unanswered, &normal, place, &body);
             let answer = miss.answer(COMMAND, request.api);
@@ -278,7 +280,7 @@ impl Responder for Forker {
     }
 }
 
-/// Who refuses a request that was not recorded.
+/// Command whose name is in the refusal of a request that was not recorded.
 const COMMAND: &str = "tracer fork";
 
 /// The recorded answer up to its middle.
@@ -336,7 +338,7 @@ impl<'a> EditedAnswer<'a> {
             status: 200,
             headers: vec![("content-type".to_owned(), content_type.to_owned())],
             chunks: pieces.into_iter().map(Bytes::from).collect(),
-            // No provider is asked, and nothing is paid.
+            // No provider gets the request, and nothing is paid.
             is_replayed: true,
             ..PreparedAnswer::default()
         }

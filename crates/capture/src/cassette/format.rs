@@ -33,7 +33,7 @@ const MAX_NAME_BYTES: usize = 4096;
 /// The longest time that a frame or an exchange takes.
 const MAX_TIME: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// What a cassette says of itself.
+/// Head of a cassette.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Head {
@@ -43,12 +43,12 @@ pub struct Head {
     pub recorded_at: String,
     /// The command that was recorded.
     pub command: Vec<String>,
-    /// What matching ignores and masks.
+    /// Rules for what matching ignores and masks.
     pub rules: Rules,
 }
 
 impl Head {
-    /// How long ago the cassette was recorded; `None` where it does not say.
+    /// Age of the recording; `None` when the cassette has no date.
     ///
     /// ```
     /// use tracer_capture::cassette::Head;
@@ -102,7 +102,7 @@ impl Head {
     }
 }
 
-/// What every version of the format says.
+/// Field that every version of the format has.
 #[derive(Deserialize)]
 struct VersionField {
     cassette: Option<u64>,

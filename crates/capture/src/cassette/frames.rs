@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 use tracer_providers::ModelApi;
 
-/// How a streamed body is divided.
+/// Framing of a streamed body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Framing {
@@ -18,7 +18,7 @@ pub enum Framing {
     Array,
 }
 
-/// What ends the lines of a stream.
+/// Line ending of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LineEnd {
@@ -126,7 +126,7 @@ impl StreamFrame {
     }
 }
 
-/// How a body is to be divided; `None` for one document.
+/// Framing of a body; `None` for one document.
 pub(super) fn framing_of(api: Option<ModelApi>, content_type: &str, body: &[u8]) -> Option<Framing> {
     if serde_json::from_slice::<&RawValue>(body).is_ok_and(|json| json.get().starts_with('{')) {
         // One object on one line is a stream of one line only where the type says so.

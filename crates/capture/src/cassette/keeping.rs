@@ -23,24 +23,24 @@ use super::shapes::Places;
 use crate::exchange::{ExchangeEnd, ExchangeSink, FinishedExchange, kept_query};
 use tracer_providers::answer_asked_again;
 
-/// The file beside a run's log that holds its exchanges.
+/// Name of the file next to a run's log that holds its exchanges.
 pub const EXCHANGES_FILE: &str = "exchanges.jsonl";
 /// Places of secrets that are listed; more are counted.
 const MAX_REPLACED: usize = 100;
-/// How the paths end of requests that ask nothing of a model, and can be answered again any number of times.
+/// Path endings of requests that do not call a model, and can be answered again any number of times.
 const REPEATABLE: [&str; 4] = ["/count_tokens", ":countTokens", "/api/show", "/tokenize"];
 
-/// What redacts exchanges, and names the folders of the program that made them: the same for recording and for replay.
+/// Redaction of exchanges, and the folders of the program that made them: the same for recording and for replay.
 #[derive(Debug, Clone)]
 pub struct Scrubbing {
-    /// What replaces secrets.
+    /// Redaction of secrets.
     pub redaction: Arc<Redaction>,
     /// The folders of the program.
     pub places: Places,
 }
 
 impl Scrubbing {
-    /// That of a program that runs in `directory`, with these settings and the environment of this process.
+    /// Scrubbing for a program that runs in `directory`, with these settings and the environment of this process.
     #[must_use]
     pub fn of_program(settings: &Settings, directory: &Path) -> Self {
         let text = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
@@ -82,12 +82,12 @@ pub struct CassetteFile {
     file: Option<File>,
     next: u64,
     takes_replayed: bool,
-    /// It lies beside the log of a run.
+    /// `true` when the file lies next to the log of a run.
     is_of_run: bool,
 }
 
 impl CassetteFile {
-    /// The file beside the log of a run in `directory`, which is made at the first exchange, readable for its user alone.
+    /// The file next to the log of a run in `directory`, created at the first exchange, readable for its user alone.
     #[must_use]
     pub(crate) fn beside_run(directory: &Path, head: Head) -> Self {
         Self {
@@ -138,7 +138,7 @@ impl CassetteFile {
         })
     }
 
-    /// Goes on with a cassette: what was not in it is appended.
+    /// Continues a cassette: exchanges that were not in it are appended.
     ///
     /// # Errors
     ///
@@ -199,13 +199,13 @@ fn write_line(file: &mut File, line: &str) -> io::Result<()> {
     file.write_all(format!("{line}\n").as_bytes())
 }
 
-/// What was kept.
+/// Summary of the kept exchanges.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct KeptSummary {
     /// Calls of models that were kept.
     pub calls: u64,
-    /// Exchanges of which no content was kept, so that they cannot be replayed.
+    /// Exchanges that were kept without content, so that they cannot be replayed.
     pub without_content: u64,
     /// Secrets that were replaced in answers: the number of the exchange, and the place.
     pub replaced: Vec<(u64, String)>,
@@ -222,12 +222,12 @@ pub struct ExchangeKeeper {
     count: u64,
 }
 
-/// What a keeper has kept so far, and at its end.
+/// Handle on a keeper's summary, readable during the recording and at its end.
 #[derive(Debug, Clone)]
 pub struct KeptHandle(Arc<Mutex<KeptSummary>>);
 
 impl KeptHandle {
-    /// What was kept.
+    /// Summary of the exchanges kept so far.
     #[must_use]
     pub fn read(&self) -> KeptSummary {
         self.0.lock().clone()

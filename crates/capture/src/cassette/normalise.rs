@@ -1,5 +1,5 @@
-//! A request as it is compared: what the model sees, without what differs from one recording to the next (capture-facts,
-//! section E.2). Both sides pass through here, the recorded request and the one that is asked now.
+//! A request as it is compared: what the model sees, without what differs from one recording to the next
+//! (capture-facts, section E.2). Both the recorded request and the current one pass through here.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -66,18 +66,18 @@ pub(super) const TOOL_LISTS: [&str; 4] = [
 #[derive(Debug, Clone)]
 pub(super) struct NormalRequest {
     pub(super) api: Option<ModelApi>,
-    /// Method, path and query as far as they count.
+    /// Method, path and query, without the parts that do not count.
     pub(super) place: String,
     /// The body, with its identifiers marked.
     pub(super) body: Value,
-    /// What equal requests share.
+    /// Digest that equal requests share.
     pub(super) key: RequestKey,
 }
 
 /// The digest of a request.
 pub(super) type RequestKey = [u8; 32];
 
-/// The parts of a request beside its body.
+/// The parts of a request other than its body.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place<'a> {
     pub(super) api: Option<ModelApi>,
@@ -137,8 +137,8 @@ impl NormalRequest {
     }
 }
 
-/// The API or the method, and what of the path and the query says what is asked for. Of a model call the path says the
-/// model at most: clients disagree about versions and prefixes.
+/// The API or the method, and the parts of the path and the query that define the request. Of a model call the path
+/// gives the model at most: clients disagree about versions and prefixes.
 fn place_text(place: Place<'_>) -> String {
     let query = kept_query(place.query);
     let alternative = if query.contains("alt=sse") { " alt=sse" } else { "" };

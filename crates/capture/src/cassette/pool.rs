@@ -19,7 +19,7 @@ use super::recorded::{RecordedExchange, RecordedRequest};
 use crate::exchange::PreparedAnswer;
 use tracer_providers::ModelApi;
 
-/// How many recorded requests are compared with one that none matches.
+/// Number of recorded requests that are compared with one without a match.
 const MAX_COMPARED: usize = 500;
 
 /// The exchanges of a cassette that wait for their requests.
@@ -159,8 +159,8 @@ impl Pool {
         }
     }
 
-    /// The first exchange with this key that is not used, or else the last one that may be used again: what is asked until
-    /// it is there is answered in the order recorded, and then as it was at the end.
+    /// The first unused exchange with this key, or else the last repeatable one: a polling request is answered in the
+    /// recorded order, and then with the final answer.
     fn free(&self, used: &Used, key: &RequestKey) -> Result<(usize, &RecordedExchange), MissReason> {
         let Some(positions) = self.by_key.get(key) else {
             return Err(MissReason::NotRecorded);

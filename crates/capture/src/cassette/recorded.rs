@@ -24,19 +24,19 @@ pub struct RecordedExchange {
     pub method: String,
     /// The path, behind the provider's segment.
     pub path: String,
-    /// The parameters of the query that say what is asked for.
+    /// Query parameters that define the request.
     pub query: String,
-    /// What was asked.
+    /// The request.
     pub request: RecordedRequest,
-    /// What was answered.
+    /// The answer.
     pub response: RecordedResponse,
-    /// How long after the request the answer began.
+    /// Time from the request to the beginning of the answer.
     pub first: Duration,
-    /// How long the exchange took.
+    /// Duration of the exchange.
     pub total: Duration,
-    /// Where recording had to replace a secret, in words of this format: `response.frames[3].delta.text`.
+    /// Places in which recording replaced a secret, in words of this format: `response.frames[3].delta.text`.
     pub replaced: Vec<String>,
-    /// Whether it answers any number of requests.
+    /// `true` when it answers any number of requests.
     pub repeats: bool,
 }
 
@@ -61,11 +61,11 @@ pub struct RecordedResponse {
     pub headers: Vec<(String, String)>,
     /// The body.
     pub body: RecordedBody,
-    /// Whether it broke off.
+    /// `true` when the answer broke off.
     pub breaks_off: bool,
-    /// Whether it was not kept whole, so that it cannot be replayed.
+    /// `true` when the answer was not kept whole, so that it cannot be replayed.
     pub is_cut: bool,
-    /// Whether the client did not get the event with nothing but tokens, for which the proxy asked.
+    /// `true` when the proxy asked for the event with nothing but tokens, and withheld it from the client.
     pub hides_usage: bool,
 }
 
@@ -76,13 +76,13 @@ pub enum RecordedBody {
     Json(Json),
     /// Text.
     Text(String),
-    /// What is no text.
+    /// Bytes that are no text.
     Bytes(Vec<u8>),
     /// A stream.
     Stream {
-        /// How it is divided.
+        /// Framing of the body.
         framing: Framing,
-        /// What ends its lines.
+        /// Line ending of the body.
         line_end: LineEnd,
         /// Its frames, each with how long after the one before it came.
         frames: Vec<(Duration, StreamFrame)>,
@@ -146,7 +146,7 @@ impl RecordedExchange {
         in_body.or_else(|| self.api?.model_in_path(&self.path))
     }
 
-    /// Whether this text is anywhere in the answer.
+    /// Returns whether the answer contains this text anywhere.
     pub(super) fn answer_contains(&self, text: &str) -> bool {
         let raw = |json: &RawValue| json.get().contains(text);
         match &self.response.body {

@@ -20,23 +20,23 @@ use crate::exchange::{IncomingRequest, RequestDecision, Responder};
 /// Misses that are kept; more are counted.
 const MAX_MISSES: usize = 100;
 
-/// What happens to a request that no recorded exchange answers.
+/// Handling of a request that no recorded exchange answers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum OnMiss {
     /// It is answered with an error, and the replay fails.
     #[default]
     Fail,
-    /// It goes on to the provider, and so does every later one of its conversation.
+    /// It is forwarded to the provider, and so is every later one of its conversation.
     Live,
-    /// It goes on to the provider; what is answered is appended to the cassette.
+    /// It is forwarded to the provider; the answer is appended to the cassette.
     Record,
 }
 
-/// How a cassette is replayed.
+/// Options of a replay.
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct ReplayOptions {
-    /// What happens to a request that no recorded exchange answers.
+    /// Handling of a request that no recorded exchange answers.
     pub on_miss: OnMiss,
     /// Requests must come in the recorded order.
     pub is_ordered: bool,
@@ -58,7 +58,7 @@ struct State {
     live: HashSet<String>,
 }
 
-/// What came of a replay.
+/// Outcome of a replay.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReplayOutcome {
@@ -70,7 +70,7 @@ pub struct ReplayOutcome {
     pub served: u64,
     /// Requests that it did not answer; the first hundred.
     pub misses: Vec<Miss>,
-    /// How many requests it did not answer.
+    /// Number of requests that it did not answer.
     pub missed: u64,
     /// Requests that went on to a provider.
     pub live: u64,
@@ -102,7 +102,7 @@ impl Replayer {
         }
     }
 
-    /// What came of it so far.
+    /// Outcome of the requests so far.
     #[must_use]
     pub fn outcome(&self) -> ReplayOutcome {
         ReplayOutcome {
@@ -156,7 +156,7 @@ impl Responder for Replayer {
     }
 }
 
-/// What the requests of a conversation share: how it begins.
+/// Digest of a conversation's beginning, which all its requests share.
 fn conversation(request: &RecordedRequest) -> String {
     let RecordedRequest::Json(body) = request else {
         return String::new();
@@ -183,13 +183,13 @@ impl fmt::Debug for Replayer {
 }
 
 impl ReplayOutcome {
-    /// Whether every request was answered as it was recorded, and every recorded call was asked.
+    /// Returns whether every request was answered as it was recorded, and every recorded call was used.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.missed == 0 && self.unused.is_empty()
     }
 
-    /// How much of the cassette was asked: `9 of 9 recorded calls used`.
+    /// Used part of the cassette: `9 of 9 recorded calls used`.
     #[must_use]
     pub fn coverage(&self) -> String {
         let used = self.recorded.saturating_sub(self.unused.len() as u64);

@@ -1,4 +1,6 @@
-//! What matching ignores and masks besides the built-in rules: the lists `ignore` and `mask` of a cassette's head.
+//! Matching rules in a cassette's head: the lists `ignore` and `mask`.
+//!
+//! They are added to the built-in rules.
 
 use regex::{Regex, RegexBuilder};
 use serde_json::Value;

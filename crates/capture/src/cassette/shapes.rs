@@ -1,17 +1,19 @@
-//! What differs between two recordings of the same conversation, by its shape: identifiers, times, paths, ports.
+//! Shapes of identifiers, times, paths and ports.
+//!
+//! These differ between two recordings of the same conversation.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-/// What begins and ends an identifier that was found; no text of a request has them by chance.
+/// Marks at the beginning and the end of an identifier that was found; no text of a request has them by chance.
 pub(super) const ID_OPEN: &str = "‹id:";
 pub(super) const CLOSE: char = '›';
 
 const TIME: &str = "‹time›";
 const PATH: &str = "‹path›";
-/// What a rule of the user masks.
+/// Replacement of a text that a rule of the user masks.
 const MASKED: &str = "‹masked›";
 
 const MONTH: &str = "(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sep(?:t(?:ember)?)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)";
@@ -28,7 +30,7 @@ fn compiled(expression: &str) -> Regex {
     Regex::new(expression).expect("a constant expression compiles")
 }
 
-/// What providers and clients make up: a prefix and a random part, UUID, ULID, and the like.
+/// Identifiers that providers and clients generate: a prefix and a random part, UUID, ULID, and the like.
 static IDENTIFIER: LazyLock<Regex> = LazyLock::new(|| {
     compiled(concat!(
         r"\b(?:",

@@ -24,12 +24,12 @@ pub enum ReplayError {
     /// The cassette cannot be used.
     #[error("failed to read the cassette: {0}")]
     Cassette(#[from] CassetteError),
-    /// What answers from it cannot be started.
+    /// The server that answers from it cannot be started.
     #[error("failed to start the replay: {0}")]
     Server(#[from] ProxyError),
 }
 
-/// Answers the calls of models of a test from a cassette, on a port of its own: no provider is asked, and no key is needed.
+/// Answers the calls of models of a test from a cassette, on a port of its own, without a provider or a key.
 ///
 /// When it is dropped, a request without a recorded answer fails the test, and so does a recorded call that was never
 /// asked. A test that fails already is left as it is.
@@ -142,7 +142,7 @@ impl Drop for Replay {
     }
 }
 
-/// The calls of a test belong to a run that nobody writes.
+/// Context of a run that is never written: the calls of a test belong to it.
 fn no_run() -> ProxyContext {
     let identity = RunIdentity::new("test", units::now());
     ProxyContext {

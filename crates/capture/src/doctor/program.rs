@@ -61,7 +61,7 @@ fn conclude(observations: &[LayerObservation]) -> Vec<Cause> {
             "add `.with(tracer_sdk::layer())` to its `tracing_subscriber::registry()`, or record it as it is: tracer record -- COMMAND",
         );
     }
-    // An optional layer does not hear that it was installed; only one that was is asked for what it wants.
+    // An optional layer gets no callback when it is installed; only an installed one is queried for its interest.
     if !["layer_installed", "callsite", "span"].into_iter().any(seen) {
         return one(
             "layer_not_installed",

@@ -4,7 +4,7 @@ use std::io::{self, Read};
 
 use flate2::read::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 
-/// How a body is compressed.
+/// Compression of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compression {
     /// Not at all.
@@ -47,7 +47,7 @@ impl Compression {
         }
     }
 
-    /// Unpacks `body` into at most `limit` bytes. `admit` is asked before each part is kept, with its length, and may
+    /// Unpacks `body` into at most `limit` bytes. `admit` is called before each part is kept, with its length, and may
     /// refuse it: the memory of all requests together has a limit too.
     ///
     /// # Errors
@@ -62,7 +62,7 @@ impl Compression {
         collect(self.reader(body), limit, admit)
     }
 
-    /// What reads a body as it was before.
+    /// Reader of the unpacked body.
     pub(crate) fn reader(self, body: &[u8]) -> Box<dyn Read + '_> {
         match self {
             Self::Identity => Box::new(body),
@@ -73,7 +73,7 @@ impl Compression {
     }
 }
 
-/// Whether the first two bytes are the head of RFC 1950.
+/// Returns whether the first two bytes are the head of RFC 1950.
 fn is_zlib(body: &[u8]) -> bool {
     matches!(body, [method, flags, ..] if method & 0x0f == 8 && (u16::from(*method) << 8 | u16::from(*flags)) % 31 == 0)
 }

@@ -11,7 +11,7 @@ use super::protobuf;
 use super::repairs::Repairs;
 use super::schema::{self, Schema};
 
-/// How a request is written.
+/// Encoding of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Encoding {
     /// `application/x-protobuf`
@@ -80,7 +80,7 @@ pub enum DecodeError {
 pub struct DecodedRequest<T> {
     /// The spans or the log records of each resource.
     pub resources: Vec<T>,
-    /// What was not as OTLP writes it.
+    /// Repairs of values that were not as OTLP writes them.
     pub repairs: Repairs,
 }
 
@@ -104,7 +104,7 @@ pub struct DecodedRequest<T> {
 /// [`DecodeError`]: nothing of the request is usable, and sending it again does not help.
 pub fn decode_spans(encoding: Encoding, body: &[u8]) -> Result<DecodedRequest<ResourceSpans>, DecodeError> {
     let decoded = decode::<ExportTraceServiceRequest>(&schema::SPANS, encoding, body);
-    // What is wrong is looked for only after it went wrong.
+    // The reason is determined only after a failure.
     let are_logs = || match encoding {
         Encoding::Protobuf => {
             ExportLogsServiceRequest::decode(body).is_ok_and(|request| has_records(&request))
@@ -216,7 +216,7 @@ fn decode_protobuf<T: Message + Default>(schema: &Schema, body: &[u8]) -> Result
         .map(|request| (request, Repairs::default()))
         .or_else(|error| {
             let (repaired, repairs) = protobuf::repaired(schema, body).ok_or_else(|| error.clone())?;
-            // Where nothing is left, the first error says why.
+            // An empty result is a failure: the first error gives the reason.
             match T::decode(repaired.as_slice()) {
                 Ok(request) if request.encoded_len() > 0 => Ok((request, repairs)),
                 _ => Err(error.into()),
@@ -224,7 +224,7 @@ fn decode_protobuf<T: Message + Default>(schema: &Schema, body: &[u8]) -> Result
         })
 }
 
-/// How many spans there are, and how many of them have IDs.
+/// Number of spans, and number of those with IDs.
 pub(super) fn counts(resource_spans: &[ResourceSpans]) -> (usize, usize) {
     let scopes = resource_spans.iter().flat_map(|resource| &resource.scope_spans);
     scopes

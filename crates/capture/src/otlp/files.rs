@@ -13,10 +13,10 @@ use super::{json, schema};
 const MAX_DOCUMENT_BYTES: usize = 256 * 1024 * 1024;
 
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
-/// How much of a file is looked at to find out what it is.
+/// Bytes at the start of a file that are read to detect its format.
 const HEAD_BYTES: u64 = 64 * 1024;
 
-/// What a document holds.
+/// Content of a document.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum FileContent {
@@ -28,7 +28,7 @@ pub enum FileContent {
     Metrics,
 }
 
-/// What is wrong with a document. The ones after it can be read all the same, unless reading the file failed.
+/// Error in a document. The ones after it can be read all the same, unless reading the file failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FileError {
@@ -40,7 +40,7 @@ pub enum FileError {
     Malformed {
         /// Which document.
         place: DocumentPlace,
-        /// What is wrong with it.
+        /// The decoding error.
         #[source]
         source: DecodeError,
     },
@@ -61,7 +61,7 @@ pub enum FileError {
     },
 }
 
-/// Where a document is in its file.
+/// Place of a document in its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DocumentPlace {
@@ -148,7 +148,7 @@ impl<'a> OtlpFile<'a> {
 
     fn plain_form(&mut self) -> Result<DocumentForm, FileError> {
         let reader = std::mem::replace(&mut self.reader, Box::new(io::empty()));
-        // What is looked at is read again afterwards.
+        // The bytes read for detection are read again afterwards.
         let (head, reader) = looked_at(reader).map_err(FileError::Unreadable)?;
         self.reader = reader;
         Ok(form_of(&head))
@@ -258,7 +258,7 @@ fn form_of(head: &[u8]) -> DocumentForm {
     }
 }
 
-/// Whether it is JSON. A message of protobuf may begin with a line feed and a brace too, but holds control characters.
+/// Returns whether it is JSON. Protobuf may begin with a line feed and a brace too, but holds control characters.
 fn is_json(head: &[u8]) -> bool {
     let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
     let first = text.iter().find(|byte| !byte.is_ascii_whitespace());

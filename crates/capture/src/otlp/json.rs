@@ -39,19 +39,19 @@ const VALUES: u32 = 1;
 const KEY: u32 = 1;
 const VALUE: u32 = 2;
 
-/// How many bytes the length of a nested message takes: enough for any message.
+/// Bytes that the length of a nested message takes: enough for any message.
 const LENGTH_BYTES: usize = 5;
 
 /// An ID that is none: of a length that no ID has, so that its span is refused and no other span is its parent.
 const NO_ID: [u8; 1] = [0];
 
-/// What is wrong with a document, and where. Never a value.
+/// Error in a document, with its place. Never a value.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct JsonError(String);
 
 impl JsonError {
-    /// A document that is JSON, and nothing of which could be read.
+    /// Error for a document that is JSON, but has no readable part.
     pub(super) fn of_repairs(repairs: Repairs) -> Self {
         Self(repairs.first.unwrap_or_default())
     }

@@ -3,14 +3,14 @@
 
 use crate::otlp::repairs::Repairs;
 
-/// What is read in the place of what is no character.
+/// Replacement for bytes that are no character.
 const REPLACEMENT_ESCAPE: &[u8] = b"\\ufffd";
 /// Deeper than this the reader, which has a limit of its own, does not go.
 const MAX_DEPTH: usize = 120;
 /// The numbers that JSON lacks, as many exporters write them.
 const NO_JSON_NUMBERS: [&[u8]; 3] = [b"NaN", b"Infinity", b"-Infinity"];
 
-/// `body` as JSON that says the same, as far as JSON can, and how much was changed; `None` when that was nothing.
+/// `body` as JSON with the same meaning, where JSON has one, and the number of changes; `None` without a change.
 pub(super) fn repaired(body: &[u8]) -> Option<(Vec<u8>, Repairs)> {
     let mut repairs = Repairs::default();
     let mut rest = Vec::with_capacity(body.len());
@@ -54,7 +54,7 @@ pub(super) fn repaired(body: &[u8]) -> Option<(Vec<u8>, Repairs)> {
     (repairs.values > 0).then_some((repaired, repairs))
 }
 
-/// How long a number or a name is, and what is written in its place.
+/// Length of a number or a name, and its replacement.
 fn word(rest: &[u8], repairs: &mut Repairs) -> (usize, Option<Vec<u8>>) {
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'+' | b'.');
     let length = rest.iter().take_while(|byte| is_part(byte)).count();
@@ -73,7 +73,7 @@ fn word(rest: &[u8], repairs: &mut Repairs) -> (usize, Option<Vec<u8>>) {
     (length, Some([b"\"", name, b"\""].concat()))
 }
 
-/// How long the list or the object is that `rest` begins with.
+/// Length of the list or the object that `rest` begins with.
 fn length_of_nested(rest: &[u8]) -> usize {
     let (mut depth, mut is_text, mut position) = (0_usize, false, 0);
     while let Some(byte) = rest.get(position) {

@@ -19,7 +19,7 @@ pub(crate) fn zlib(bytes: &[u8]) -> Vec<u8> {
     read(ZlibEncoder::new(bytes, Compression::default()))
 }
 
-/// What some senders call `deflate`: without the header of zlib.
+/// Compresses without the header of zlib, as some senders understand `deflate`.
 pub(crate) fn raw_deflate(bytes: &[u8]) -> Vec<u8> {
     read(DeflateEncoder::new(bytes, Compression::default()))
 }

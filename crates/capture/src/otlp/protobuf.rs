@@ -9,7 +9,7 @@ use prost::encoding::{
 use super::repairs::{JsonField, Repairs};
 use super::schema::Schema;
 
-/// So deep are messages read; the decoder goes no deeper than 100.
+/// Depth to which messages are read; the limit of the decoder is 100.
 const MAX_DEPTH: usize = 96;
 
 /// The message with its texts as UTF-8, without what is nested too deep and what is no field, and how much that was; `None`

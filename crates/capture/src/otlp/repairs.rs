@@ -1,10 +1,12 @@
-//! What of a request was not as OTLP writes it, and was repaired or left out without costing the request.
+//! Repairs of a request that is not as OTLP writes it.
+//!
+//! Such values are repaired or left out; the rest of the request is kept.
 
 use std::cell::RefCell;
 use std::fmt;
 
-/// How many values of a request were repaired or left out, and what the first one was. Its text names places and types,
-/// never a value.
+/// Number of values of a request that were repaired or left out, and a description of the first one. Its text names
+/// places and types, never a value.
 ///
 /// ```
 /// use tracer_capture::otlp::{Encoding, decode_spans};
@@ -22,9 +24,9 @@ use std::fmt;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Repairs {
-    /// How many values.
+    /// Number of values.
     pub values: u64,
-    /// What was wrong with the first of them.
+    /// Description of the first one.
     pub first: Option<String>,
 }
 

@@ -49,7 +49,7 @@ impl Schema {
         })
     }
 
-    /// Whether a document with these keys is of this kind.
+    /// Returns whether a document with these keys is of this kind.
     pub(super) fn is_among(&self, keys: &[String]) -> bool {
         keys.iter().any(|key| self.field(key).is_some())
     }
@@ -80,7 +80,7 @@ impl Field {
         }
     }
 
-    /// What it takes, for the note on what it does not take.
+    /// Expected type, for the note on a value of another type.
     pub(super) fn expected(&self) -> &'static str {
         match self {
             Text => "a text",

@@ -26,10 +26,10 @@ pub(super) struct Exchange {
     pub(super) span_id: SpanId,
     /// The trace and the span that the client says it is in (W3C Trace Context).
     pub(super) sent_context: Option<(TraceId, SpanId)>,
-    /// What the client calls itself.
+    /// `User-Agent` of the client.
     pub(super) user_agent: String,
     pub(super) api: Option<ModelApi>,
-    /// The API and the ID of the answer that is asked for again, where this is no request of its own.
+    /// The API and the ID of the answer that is fetched again, where this is no request of its own.
     pub(super) asked_again: Option<(ModelApi, String)>,
     pub(super) provider: &'static str,
     /// The provider's segment of the proxy's path.
@@ -44,7 +44,7 @@ pub(super) struct Exchange {
     pub(super) query: Option<String>,
     /// As it came, compressed where the client compresses.
     pub(super) request: Bytes,
-    /// How the request is compressed.
+    /// Compression of the request.
     pub(super) request_encoding: String,
     pub(super) arrived: SystemTime,
     pub(super) status: Option<u16>,
@@ -52,7 +52,7 @@ pub(super) struct Exchange {
     pub(super) content_encoding: String,
     /// Headers of the answer that are no credentials.
     pub(super) headers: Vec<(String, String)>,
-    /// As it was sent, compressed where the upstream compresses although it is asked not to.
+    /// As it was sent, compressed where the upstream compresses in spite of the request for identity.
     pub(super) response: Vec<u8>,
     /// Up to which byte the answer had come, how long after the request.
     pub(super) arrivals: Vec<(usize, Duration)>,
@@ -64,12 +64,12 @@ pub(super) struct Exchange {
     /// The answer was a recorded one.
     pub(super) is_replayed: bool,
     pub(super) stream_usage: StreamUsage,
-    /// Its number among the calls of models that are kept beside the run.
+    /// Its number among the calls of models that are kept next to the run.
     pub(super) call_number: Option<u64>,
 }
 
 impl Exchange {
-    /// Takes the request that goes on instead of the client's.
+    /// Takes the request that is forwarded instead of the client's.
     pub(super) fn replace_request(&mut self, path: Option<String>, body: Bytes) {
         let asked = self.model();
         self.request = body;
@@ -118,7 +118,7 @@ impl Exchange {
             status: self.status,
             headers: &self.headers,
             response: response.as_ref().map_or(&[], |response| &response.bytes),
-            // Of what was compressed nobody knows which part came when.
+            // Arrival times of the parts are unknown after decompression.
             arrivals: if response
                 .as_ref()
                 .is_some_and(|response| response.bytes.len() == self.response.len())
@@ -151,7 +151,7 @@ const REQUEST_ID_HEADERS: [&str; 2] = ["request-id", "x-request-id"];
 const ABORTED: &str = "aborted";
 /// The most that is unpacked of an answer, in bytes.
 const MAX_UNPACKED_BYTES: usize = 128 * 1024 * 1024;
-/// How an answer, or a request, is compressed whose copy could not be read.
+/// Compression of an answer, or of a request, whose copy could not be read.
 const UNREAD_ENCODING: &str = "tracer.unread_encoding";
 const UNREAD_REQUEST_ENCODING: &str = "tracer.unread_request_encoding";
 /// The one change of a request: the provider was asked for the tokens of a stream in the client's place.
@@ -164,20 +164,20 @@ const FETCH_RESPONSE: &str = "fetch_response";
 /// The class of the error of an answer that was cancelled.
 const CANCELLED: &str = "Cancelled";
 
-/// How an answer stands that is made in the background, before its end.
+/// Statuses of a background answer before its end.
 const UNFINISHED: [&str; 2] = ["queued", "in_progress"];
 
-/// What an exchange says once its bodies are read.
+/// Content of an exchange once its bodies are read.
 #[derive(Debug)]
 pub(super) struct ModelCall {
     pub(super) request: Value,
-    /// What the request says of its conversation.
+    /// The conversation history in the request.
     pub(super) history: History,
     pub(super) answer: Assembled,
     pub(super) facts: ResponseFacts,
     /// Not all of the answer could be unpacked.
     is_cut: bool,
-    /// How the bodies are compressed that could not be read.
+    /// Compressions of the bodies that could not be read.
     unread: Vec<KeyValue>,
 }
 
@@ -255,7 +255,7 @@ impl ModelCall {
     }
 }
 
-/// Whether the status of an answer says that it is an error.
+/// Returns whether the status of an answer is an error.
 fn is_refused(exchange: &Exchange) -> bool {
     exchange.status.is_some_and(|status| status >= 400)
 }
@@ -340,7 +340,7 @@ pub(super) fn model_span(
         attributes.push(attribute(names::FINISH_REASONS.written(), reasons));
     }
     push_usage(attributes, facts);
-    // What costs something and counts nothing is charged all the same.
+    // A service that costs something and counts no tokens is charged all the same.
     if api.is_charged_service()
         && facts.usage == Usage::default()
         && facts.usage_not_counted.is_empty()
@@ -489,7 +489,7 @@ fn failure(exchange: &Exchange, call: &ModelCall) -> Option<(String, String)> {
                 )
             })
         }
-        // A stream whose end has come is whole, whoever closed the connection then.
+        // A stream whose end has come is whole, even if the client closed the connection then.
         (ExchangeEnd::ClientGone, Some(status))
             if status < 400 && call.answer.chunks > 0 && call.answer.is_complete =>
         {

@@ -34,10 +34,10 @@ const MAX_REQUEST_BYTES: usize = 256 * 1024 * 1024;
 const MAX_COPY_BYTES: usize = 32 * 1024 * 1024;
 /// The same of what is no model call.
 const MAX_OTHER_COPY_BYTES: usize = 1024 * 1024;
-/// How long the upstream may take to accept a connection. Nothing else has a time-out here: clients have theirs.
+/// Time-out for the connection to the upstream. Nothing else has a time-out here: clients have theirs.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What says why a request was not passed on.
+/// Header with the reason for which a request was not passed on.
 const REFUSAL_HEADER: &str = "x-tracer-refused";
 
 #[derive(Clone)]
@@ -53,7 +53,7 @@ pub(super) struct Forwarder {
     asks_for_usage: bool,
 }
 
-/// What may answer requests instead of the provider, and whether anything else may.
+/// Responder that may answer instead of the provider, and whether any request may leave.
 #[derive(Clone, Default)]
 pub(super) struct ProxyAnswering {
     pub(super) responder: Option<Arc<dyn Responder>>,
@@ -358,7 +358,7 @@ fn recorded_body(
         state,
         |(mut chunks, mut copy, broken)| async move {
             if let Some(reason) = broken {
-                // So that what came before is written out first.
+                // Lets the chunks before the error be written out first.
                 tokio::task::yield_now().await;
                 return Some((Err(std::io::Error::other(reason)), (chunks, copy, None)));
             }
@@ -407,7 +407,7 @@ fn sent_context(request: &HeaderMap) -> Option<(TraceId, SpanId)> {
     Some((trace.parse().ok()?, span.parse().ok()?))
 }
 
-/// What failed, with its innermost cause and without the address, which may hold a key.
+/// Description of the failure, with its innermost cause and without the address, which may hold a key.
 fn reason(error: &reqwest::Error) -> String {
     let words = match error {
         error if error.is_connect() => "the provider cannot be reached",
@@ -432,9 +432,9 @@ struct ExchangeCopy {
     counters: Arc<ProxyCounters>,
     reports: ReportSender,
     exchange: Option<Box<Exchange>>,
-    /// What takes out of the answer what its client does not expect.
+    /// Filter for the event that the client does not expect.
     filter: Option<UsageFilter>,
-    /// How many bytes of the answer are missing, where its length is known.
+    /// Number of bytes of the answer that are missing, where its length is known.
     left: Option<u64>,
 }
 
@@ -486,7 +486,7 @@ impl ExchangeCopy {
         }
     }
 
-    /// Copies a chunk, and gives the part of it that goes on to the client.
+    /// Copies a chunk, and returns the part of it for the client.
     fn add(&mut self, chunk: Bytes) -> Bytes {
         self.copy(&chunk);
         match &mut self.filter {
@@ -495,7 +495,7 @@ impl ExchangeCopy {
         }
     }
 
-    /// The part of the answer that still goes on to the client when it has ended.
+    /// The remaining part of the answer for the client, after its end.
     fn rest(&mut self) -> Bytes {
         self.filter.as_mut().map(UsageFilter::rest).unwrap_or_default()
     }

@@ -5,8 +5,8 @@ use axum::http::{HeaderMap, HeaderName, header};
 use crate::exchange::is_kept_header;
 use crate::hop_by_hop::is_hop_by_hop;
 
-/// What the request's own connection decides: the host, the length, and the encoding, which is identity so that the copy
-/// can be read and the client gets the same bytes.
+/// Headers that the request's own connection decides: the host, the length, and the encoding, which is identity so that
+/// the copy can be read and the client gets the same bytes.
 const DECIDED_HERE: [HeaderName; 4] = [
     header::HOST,
     header::CONTENT_LENGTH,
@@ -14,7 +14,7 @@ const DECIDED_HERE: [HeaderName; 4] = [
     header::EXPECT,
 ];
 
-/// The headers that go on to the upstream.
+/// The headers that are forwarded to the upstream.
 pub(super) fn to_upstream(headers: &HeaderMap) -> HeaderMap {
     let mut passed: HeaderMap = headers
         .iter()
@@ -34,7 +34,7 @@ pub(super) fn to_client(headers: &HeaderMap) -> HeaderMap {
     pairs.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-/// Whether the request is signed together with its host and path (AWS Signature Version 4).
+/// Returns whether the request is signed together with its host and path (AWS Signature Version 4).
 pub(super) fn is_signed(headers: &HeaderMap) -> bool {
     text(headers, "authorization").is_some_and(|value| value.trim_start().starts_with("AWS4-"))
 }

@@ -17,7 +17,7 @@ const MAX_SAID_BYTES: usize = 16 * 1024;
 /// The members of a request that name what it continues, instead of repeating it: an answer, else a conversation.
 const REFERENCES: [&str; 3] = ["previous_response_id", "previous_interaction_id", "conversation"];
 
-/// What a request says of the conversation that it is part of.
+/// Conversation history that a request carries.
 #[derive(Debug, Clone, Default)]
 pub(super) struct History {
     said: Chain,
@@ -168,7 +168,7 @@ impl History {
         all
     }
 
-    /// The hash of all that the request says; 0 where nothing is known of the conversation.
+    /// Hash of all that the request says; 0 where its conversation is unknown.
     pub(super) fn whole(&self) -> u64 {
         self.all().finish()
     }

@@ -1,5 +1,7 @@
-//! The recording proxy for model APIs: requests go on to the provider byte for byte, but for the tokens of a stream, answers
-//! come back chunk by chunk as they arrive, and a copy of both becomes a span (capture, section 5).
+//! The recording proxy for model APIs.
+//!
+//! Requests are forwarded to the provider byte for byte, but for the tokens of a stream; answers come back chunk by
+//! chunk as they arrive, and a copy of both becomes a span (capture, section 5).
 //!
 //! Clients find it by the base URL that their SDK reads from the environment. A random token in the path keeps other users
 //! of the machine from spending the key.
@@ -53,12 +55,12 @@ pub struct ProxyContext {
     pub root_span_id: SpanId,
 }
 
-/// How a proxy that no command belongs to makes runs of the calls that it sees.
+/// Grouping of calls into runs by a proxy that belongs to no command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunGrouping {
     /// The name of its runs; without one, what the client calls itself.
     pub name: Option<String>,
-    /// How long nothing must be called for a run to end.
+    /// Time without calls after which a run ends.
     pub idle: Duration,
 }
 
@@ -71,10 +73,10 @@ impl Default for RunGrouping {
     }
 }
 
-/// How long nothing must be called for a run to end, unless it is set.
+/// Default time without calls after which a run ends.
 const IDLE: Duration = Duration::from_secs(10);
 
-/// Where a proxy listens: by default on a free port, at a path that nobody can guess.
+/// Address of a proxy: by default on a free port, at a path that cannot be guessed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProxyAddress {
     /// The port of the loopback address; 0 is any free one.
@@ -84,7 +86,7 @@ pub struct ProxyAddress {
 }
 
 impl ProxyAddress {
-    /// What [`base_urls`] takes, for a port that is known.
+    /// Base address that [`base_urls`] takes, for a port that is known.
     ///
     /// ```
     /// use tracer_capture::proxy::ProxyAddress;
@@ -132,17 +134,17 @@ pub struct ModelProxy {
     recorder: ExchangeRecorder,
 }
 
-/// What takes part in a proxy's work beside the run.
+/// Hooks into a proxy's work, in addition to the run.
 #[derive(Default)]
 #[non_exhaustive]
 pub struct ProxyHooks {
-    /// What keeps exchanges.
+    /// Sink for finished exchanges.
     pub exchanges: Option<Box<dyn ExchangeSink>>,
-    /// What may answer requests instead of the provider.
+    /// Responder that may answer requests instead of the provider.
     pub responder: Option<Arc<dyn Responder>>,
-    /// Whether no provider is ever asked; every provider has a path then, whatever the environment names.
+    /// `true` when no provider ever gets a request; every provider has a path then, whatever the environment names.
     pub is_offline: bool,
-    /// Whether requests for streamed chat completions stay as they are, also where the provider then brings no tokens.
+    /// `true` when requests for streamed chat completions stay as they are, even without tokens in the answer.
     pub no_stream_usage: bool,
     /// The random part of its address, where that is known before it starts.
     pub token: Option<String>,
@@ -211,7 +213,7 @@ pub(crate) fn key_variables() -> impl Iterator<Item = (&'static str, &'static [&
         .map(|provider| (provider.segment, provider.key_variables))
 }
 
-/// How long requests that are on their way may take when the proxy shuts down.
+/// Time-out of open requests when the proxy shuts down.
 const DRAIN: Duration = Duration::from_secs(2);
 
 impl ModelProxy {
@@ -307,7 +309,7 @@ impl ModelProxy {
         )
         .map_err(ProxyError::Client)?;
         let (stop, stopped) = oneshot::channel();
-        // A chunk goes on at once, however small.
+        // A chunk is sent at once, however small.
         let listener = listener.tap_io(|connection| {
             let _ = connection.set_nodelay(true);
         });
@@ -330,7 +332,7 @@ impl ModelProxy {
         })
     }
 
-    /// Where it is: what [`base_urls`] takes.
+    /// Its base address, as [`base_urls`] takes it.
     #[must_use]
     pub fn base(&self) -> &str {
         &self.base
@@ -357,20 +359,20 @@ impl ModelProxy {
             .collect()
     }
 
-    /// The hosts that requests go on to because a variable names them, and those variables.
+    /// The hosts that requests are forwarded to because a variable names them, and those variables.
     #[must_use]
     pub fn upstreams(&self) -> Vec<(&'static str, String)> {
         let named = self.routes.iter().filter_map(Route::named_upstream);
         named.collect()
     }
 
-    /// Where it listens.
+    /// Its socket address.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// What went through it so far.
+    /// Statistics of the requests so far.
     #[must_use]
     pub fn statistics(&self) -> ProxyStatistics {
         self.counters.read()

@@ -1,5 +1,7 @@
-//! Which providers can be reached through the proxy: the variable that their clients read, and where requests go on to
-//! (capture-facts, section D.4).
+//! Providers that the proxy can reach.
+//!
+//! Each has the variable that its clients read, and the upstream that requests are forwarded to (capture-facts, section
+//! D.4).
 
 use reqwest::Url;
 
@@ -16,9 +18,9 @@ pub(super) struct Provider {
     pub(super) variables: &'static [&'static str],
     /// The variables that hold keys; the first one is that which most clients ask for.
     pub(super) key_variables: &'static [&'static str],
-    /// What the value of these variables ends in.
+    /// Path at the end of these variables' values.
     pub(super) base_path: &'static str,
-    /// Where requests go when no variable is set; without one the provider is offered only where a variable is set.
+    /// Upstream when no variable is set; without one the provider is offered only where a variable is set.
     pub(super) vendor: Option<&'static str>,
 }
 
@@ -167,7 +169,7 @@ impl Provider {
     }
 }
 
-/// A provider, and where its requests go on to.
+/// A provider, and the upstream of its requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Route {
     pub(super) provider: &'static Provider,
@@ -214,7 +216,7 @@ pub(super) fn routes(variable: impl Fn(&str) -> Option<String>) -> (Vec<Route>, 
     (routes, unusable)
 }
 
-/// A route for every provider, none of which leads anywhere.
+/// A route for every provider, all to a host that does not exist.
 pub(super) fn offline_routes() -> Vec<Route> {
     // A name that no server can have (RFC 2606).
     let upstream = base_url("http://replay.invalid");
@@ -254,7 +256,7 @@ fn base_url(text: &str) -> Option<Url> {
 }
 
 impl Route {
-    /// Where a request goes: its path behind the provider's segment, and its query.
+    /// Upstream URL of a request: its path behind the provider's segment, and its query.
     pub(super) fn target(&self, path: &str, query: Option<&str>) -> Url {
         let base = self.upstream.path().trim_end_matches('/');
         let rest = path.strip_prefix(self.provider.base_path).unwrap_or(path);
@@ -279,7 +281,7 @@ impl Route {
         Some((self.named_by?, format!("{host}{port}")))
     }
 
-    /// What the variables of this provider are set to, when the proxy is at `base`.
+    /// Values of this provider's variables, when the proxy is at `base`.
     pub(super) fn values(&self, base: &str) -> impl Iterator<Item = (&'static str, String)> {
         let value = format!("{base}/{}{}", self.provider.segment, self.provider.base_path);
         self.provider

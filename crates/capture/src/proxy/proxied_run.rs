@@ -18,7 +18,7 @@ use super::tools::OpenTools;
 use crate::otlp::encode::attribute;
 use tracer_providers::ModelApi;
 
-/// What is known of the calls of a run.
+/// State of one run's calls.
 #[derive(Debug)]
 pub(super) struct ProxiedRun {
     pub(super) context: ProxyContext,

@@ -21,7 +21,7 @@ use crate::exchange::ExchangeSink;
 use crate::{OtlpSink, Refused};
 use tracer_providers::{ModelApi, is_auxiliary};
 
-/// What went through a proxy.
+/// Summary of the requests to a proxy.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ProxySummary {
@@ -50,7 +50,7 @@ pub struct ProxySummary {
 }
 
 impl ProxySummary {
-    /// What the user should know of it, a sentence each; none when everything was recorded.
+    /// Notes for the user, a sentence each; none when everything was recorded.
     ///
     /// ```
     /// let summary = tracer_capture::proxy::ProxySummary::default();
@@ -101,20 +101,20 @@ impl ProxySummary {
     }
 }
 
-/// How many bytes of bodies may wait to be recorded; beyond that the next request waits.
+/// Bytes of bodies that may wait to be recorded; beyond that the next request waits.
 const MAX_WAITING_BYTES: usize = 256 * 1024 * 1024;
 
-/// How many paths of APIs that are not known are named.
+/// Number of paths of unknown APIs that are named.
 const MAX_ROUTES: usize = 3;
 
-/// How often a span that the sink does not take at once is tried again, and how long apart.
+/// Number of retries of a span that the sink does not take at once, and the time between them.
 const TRIES: usize = 20;
 const RETRY: Duration = Duration::from_millis(100);
 
-/// How often to look which runs have ended.
+/// Interval of the checks for runs that have ended.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
-/// What the forwarder reports.
+/// Report of the forwarder.
 #[derive(Debug)]
 pub(super) enum ExchangeReport {
     Exchange(Box<Exchange>),
@@ -192,7 +192,7 @@ impl Backlog {
 
     async fn has_room(&self) {
         loop {
-            // Before the check, so that a change in between is noticed.
+            // Registered before the check, so that a change in between is not missed.
             let shrunk = self.has_shrunk.notified();
             if self.is_closed.load(Ordering::Acquire) || self.bytes.load(Ordering::Acquire) <= self.limit {
                 return;
@@ -262,7 +262,7 @@ struct ExchangeRecorderState {
     runs: RunGroups,
     sink: Arc<dyn OtlpSink>,
     exchanges: Option<Box<dyn ExchangeSink>>,
-    /// How many were refused of each path that no call has come by since.
+    /// Number of refused upgrades by path, without paths on which a call has come since.
     refused_upgrades: HashMap<String, u64>,
     summary: ProxySummary,
 }

@@ -15,9 +15,9 @@ use crate::otlp::encode::attribute;
 use crate::runs::{random_span_id, random_trace_id};
 use tracer_providers::ModelApi;
 
-/// How many runs are known at once, those that have ended among them: their conversations may go on.
+/// Number of runs that are remembered, ended ones among them: their conversations may continue.
 const MAX_RUNS: usize = 256;
-/// How long a tool may take whose result an agent is waiting for, and an answer that is made in the background.
+/// Longest wait for the result of a tool, and for an answer that is made in the background.
 const MAX_TOOL_TIME: Duration = Duration::from_secs(600);
 /// The longest name that is taken from what a client calls itself, in characters.
 const MAX_CLIENT_NAME: usize = 60;
@@ -188,7 +188,7 @@ impl AgentRuns {
     }
 }
 
-/// How far an exchange is from those of a run; nothing where it overlaps with them.
+/// Time between an exchange and those of a run; zero where it overlaps with them.
 fn distance(exchange: &Exchange, run: &AgentRun) -> Duration {
     let after = exchange.arrived.duration_since(run.last).unwrap_or_default();
     let before = run.first.duration_since(exchange.ended).unwrap_or_default();

@@ -1,5 +1,7 @@
-//! The tokens of streamed chat completions: the provider is asked for them where the client did not ask, and the event that
-//! brings nothing else is kept from a client that does not expect it.
+//! Tokens of streamed chat completions.
+//!
+//! The proxy requests them where the client did not, and withholds the event that brings nothing else from a client
+//! that does not expect it.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -24,12 +26,12 @@ const HOSTS: [&str; 5] = [
 ];
 /// The port of Ollama, whose chat completions take it, too.
 const OLLAMA_PORT: u16 = 11434;
-/// What asks for tokens, as the first member of a body.
+/// The option that requests tokens, as the first member of a body.
 const QUESTION: &[u8] = br#"{"stream_options":{"include_usage":true},"#;
 /// The longest line that may be the event with the tokens, in bytes.
 const MAX_LINE_BYTES: usize = 16 * 1024;
 
-/// What became of the tokens of a stream whose client did not ask for them.
+/// Handling of a stream's tokens when the client did not ask for them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum StreamUsage {
     /// Nothing is changed.
@@ -37,7 +39,7 @@ pub(super) enum StreamUsage {
     Untouched,
     /// The provider was asked, and the client gets the answer.
     Asked,
-    /// The provider was asked, and the event with nothing but tokens does not go on to the client.
+    /// The provider was asked, and the event with nothing but tokens is withheld from the client.
     Hidden,
 }
 
@@ -73,8 +75,9 @@ impl UsageQuestion {
     }
 }
 
-/// Whether `LangChain` asks, which asks for tokens itself unless it finds a base URL in its environment. Its JavaScript names
-/// itself. Its Python is `OpenAI`'s client, with no time-out, and with the content of each message before its role.
+/// Returns whether the client is `LangChain`, which asks for tokens itself unless it finds a base URL in its
+/// environment. Its JavaScript names itself. Its Python is `OpenAI`'s client, with no time-out, and with the content of
+/// each message before its role.
 fn is_lang_chain(head: &HeaderMap, messages: &RawValue) -> bool {
     let agent = headers::text(head, "user-agent").unwrap_or_default();
     let begins_with_content = |message: &&RawValue| {
@@ -99,7 +102,7 @@ pub(super) struct UsageFilter {
 }
 
 impl UsageFilter {
-    /// The part of what came that goes on now.
+    /// Returns the part of the input that is sent to the client now.
     pub(super) fn pass(&mut self, chunk: &[u8]) -> Bytes {
         let mut passed = Vec::with_capacity(self.line.len() + chunk.len());
         for piece in chunk.split_inclusive(|byte| *byte == b'\n') {
@@ -129,7 +132,7 @@ impl UsageFilter {
     }
 }
 
-/// Whether a line is an event with tokens, and with no choice.
+/// Returns whether a line is an event with tokens, and with no choice.
 fn brings_tokens_alone(line: &[u8]) -> bool {
     let data = line
         .strip_prefix(b"data:")

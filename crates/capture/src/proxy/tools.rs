@@ -45,7 +45,7 @@ const RUN_BY_PROGRAM: [&str; 6] = [
     "shell_call",
 ];
 
-/// Where a request names the function that the answer has to call, and where it demands a call of any.
+/// JSON Pointers to the function that the answer has to call, and to the demand for a call of any.
 const NAMED_FUNCTION: [&str; 3] = [
     "/tool_choice/function/name",
     "/tool_choice/name",
@@ -88,7 +88,7 @@ enum OpenKind {
 #[derive(Debug, Default)]
 pub(super) struct OpenTools {
     calls: BTreeMap<(usize, usize), OpenTool>,
-    /// Where those are, or were, that are no tools.
+    /// Keys of calls, present or removed, that are no tools.
     silent: VecDeque<(usize, usize)>,
     /// The closing tools that brought a result in this run: tools of the program, whatever their names.
     settled_closing: HashSet<String>,
@@ -146,7 +146,7 @@ impl OpenTools {
         spans
     }
 
-    /// The spans of the calls of which the provider says that it ran them, and no result.
+    /// The spans of the calls that the provider reports as run, without a result.
     fn ended_by_provider(
         &mut self,
         context: &ProxyContext,

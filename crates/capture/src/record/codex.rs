@@ -1,4 +1,6 @@
-//! What leads the Codex CLI here: it takes its settings from arguments and its own files, and never from the environment.
+//! Options that lead the Codex CLI to the receiver and the proxy.
+//!
+//! It takes its settings from arguments and its own files, and never from the environment.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -80,7 +82,7 @@ impl CodexHome {
         is_small.then(|| std::fs::read_to_string(path).ok()).flatten()
     }
 
-    /// Whether another server than that of the API answers.
+    /// Returns whether a server other than that of the API answers.
     fn is_answered_elsewhere(&self) -> bool {
         let sets_it = |line: &str| line.trim_start().starts_with(BASE_URL_SETTING);
         let settings = self.read("config.toml").unwrap_or_default();

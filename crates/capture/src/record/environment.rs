@@ -1,5 +1,6 @@
-//! What a recorded command finds in its environment: the table of variables, and what becomes of those that it had before
-//! (capture, section 4).
+//! Environment of a recorded command.
+//!
+//! The table of variables, and the handling of those that it had before (capture, section 4).
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -38,7 +39,7 @@ impl Inherited {
         Self { variables }
     }
 
-    /// Those of this process. What is not Unicode is read as well as it can be: it is looked at, never handed on.
+    /// The variables of this process. Values that are not Unicode are decoded lossily: they are read, never handed on.
     #[must_use]
     pub fn of_process() -> Self {
         let text = |text: OsString| text.to_string_lossy().into_owned();
@@ -53,7 +54,7 @@ impl Inherited {
     }
 }
 
-/// Where the receiver of a recording listens.
+/// Addresses of a recording's receiver.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OtlpEndpoints {
     /// The base URL of OTLP over HTTP, without a path: `http://127.0.0.1:4318`.
@@ -123,7 +124,7 @@ impl NamedEndpoints {
     }
 }
 
-/// What a command's environment gets.
+/// Variables for a command's environment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChildEnvironment {
     /// The variables that are set, in the order of the table.
@@ -133,7 +134,7 @@ pub struct ChildEnvironment {
 }
 
 impl ChildEnvironment {
-    /// What makes programs export OTLP to `endpoints`: OpenTelemetry's SDKs, Claude Code and the Gemini CLI.
+    /// Variables by which programs export OTLP to `endpoints`: OpenTelemetry's SDKs, Claude Code and the Gemini CLI.
     ///
     /// A variable that is set already stays, but for those that would lead past the receiver: they are replaced.
     ///
@@ -161,8 +162,9 @@ impl ChildEnvironment {
         environment
     }
 
-    /// What leads programs that record themselves into the data directory, and into the run under the span that `parent`
-    /// names, in the form of W3C's `traceparent`. A trace that the environment is part of already stays its own.
+    /// Variables that lead self-recording programs into the data directory, and into the run under the span that
+    /// `parent` names, in the form of W3C's `traceparent`. A trace that the environment is part of already stays its
+    /// own.
     ///
     /// ```
     /// use std::path::Path;
@@ -330,7 +332,7 @@ struct Endpoint {
     url: String,
 }
 
-/// What is unknown is sent over HTTP, as exporters do.
+/// An unknown protocol counts as HTTP, as in exporters.
 fn is_grpc(protocol: Option<&str>) -> bool {
     protocol == Some("grpc")
 }
@@ -339,9 +341,9 @@ fn with_path(base: &str, path: &str) -> String {
     format!("{}{path}", base.trim_end_matches('/'))
 }
 
-/// What makes programs export, and with the content of messages: variables that are set unless the environment sets them.
-/// Each is read by those that know it and by nobody else, so that all of them are set whatever the command is: the agent may
-/// be started by a script.
+/// Variables that turn on exporters, and the content of messages; each is set unless the environment sets it. Each is
+/// read only by those that know it, so that all of them are set whatever the command is: the agent may be started by a
+/// script.
 const SWITCHES: &[(&str, &str)] = &[
     // OpenTelemetry's SDKs and instrumentations.
     ("OTEL_TRACES_EXPORTER", "otlp"),

@@ -1,13 +1,15 @@
-//! What in the environment of a command keeps it from being recorded: read before it starts, named when nothing arrives.
+//! Variables of a command that keep it from being recorded.
+//!
+//! They are read before it starts, and named when nothing arrives.
 
 use std::path::Path;
 
 use super::environment::Inherited;
 
-/// A larger file of variables is not looked at, in bytes.
+/// Largest file of variables that is read, in bytes.
 const MAX_DOTENV_BYTES: u64 = 1024 * 1024;
 
-/// What in the environment may keep spans away.
+/// Settings in the environment that may keep spans away.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EnvironmentFindings {
     /// `OTEL_SDK_DISABLED` is true.
@@ -25,7 +27,7 @@ pub struct EnvironmentFindings {
 }
 
 impl EnvironmentFindings {
-    /// Looks at the environment of a command and at the file `.env` of its directory.
+    /// Reads the environment of a command and the file `.env` of its directory.
     #[must_use]
     pub fn of_command(inherited: &Inherited, directory: &Path) -> Self {
         let path = directory.join(".env");
@@ -36,7 +38,7 @@ impl EnvironmentFindings {
         Self::new(inherited, dotenv.as_deref().unwrap_or_default())
     }
 
-    /// What the variables, and the text of a file of variables, say.
+    /// Findings in the variables and in the text of a file of variables.
     #[must_use]
     pub fn new(inherited: &Inherited, dotenv: &str) -> Self {
         let is_true = |name| {

@@ -37,19 +37,19 @@ pub fn model_base_urls(program: &Program, inherited: &Inherited, base: &str) -> 
 /// The variable that tells Ollama's server where to listen, too.
 const OLLAMA_SERVER: &str = "OLLAMA_HOST";
 
-/// What Claude Code leaves out when its base URL is not Anthropic's, although the proxy changes nothing.
+/// Variables that restore what Claude Code leaves out for a foreign base URL, although the proxy changes nothing.
 const CLAUDE_CODE: [(&str, &str); 2] = [
     ("ENABLE_TOOL_SEARCH", "true"),
     ("CLAUDE_CODE_PROPAGATE_TRACEPARENT", "1"),
 ];
-/// What a replayed command finds instead of a key.
+/// Placeholder that a replayed command gets instead of a key.
 const PLACEHOLDER_KEY: &str = "replayed-without-a-key";
 /// As the Gemini CLI starts itself again, and loses what it was given.
 const GEMINI_CLI: (&str, &str) = ("GEMINI_CLI_NO_RELAUNCH", "true");
 
 impl ModelSource {
-    /// Starts it. A base URL that the environment names already is where requests go on to; in a replay, of calls of
-    /// `replayed` providers, none do.
+    /// Starts it. A base URL that the environment names already is the upstream of its requests; in a replay, calls of
+    /// `replayed` providers have none.
     pub(super) fn start(
         context: ProxyContext,
         sink: Arc<dyn OtlpSink>,
@@ -67,7 +67,7 @@ impl ModelSource {
         Ok(Self { proxy, base_urls })
     }
 
-    /// What leads the command here.
+    /// Variables that lead the command here.
     pub(super) fn environment(&self, inherited: &Inherited) -> ChildEnvironment {
         let mut environment = ChildEnvironment::of_models(inherited, self.base_urls.clone());
         // By its name a secret, whose value programs with tracer's SDK record nowhere.
@@ -81,12 +81,12 @@ impl ModelSource {
         &self.base_urls
     }
 
-    /// What the user should know before the command starts.
+    /// Notices for the user before the command starts.
     pub(super) fn notices(&self) -> Vec<String> {
         self.proxy.unusable().iter().map(ToString::to_string).collect()
     }
 
-    /// What went through so far.
+    /// Statistics of the requests so far.
     pub(super) fn statistics(&self) -> ProxyStatistics {
         self.proxy.statistics()
     }
@@ -98,8 +98,8 @@ impl ModelSource {
 }
 
 impl ChildEnvironment {
-    /// What keeps a replayed command from asking anybody but the replay: placeholders instead of keys, for clients that refuse
-    /// to start without one, and no export of metrics.
+    /// Variables that keep a replayed command from calling anything but the replay: placeholders instead of keys, for
+    /// clients that refuse to start without one, and no export of metrics.
     #[must_use]
     pub(crate) fn of_replay(inherited: &Inherited, providers: &[String]) -> Self {
         let mut environment = Self::default();
@@ -115,8 +115,8 @@ impl ChildEnvironment {
         environment
     }
 
-    /// What leads the clients of model APIs through the proxy. What they were set to already is where the proxy passes
-    /// requests on to.
+    /// Variables that lead the clients of model APIs through the proxy. Their earlier values are the upstreams of the
+    /// proxy.
     ///
     /// ```
     /// use tracer_capture::record::{ChildEnvironment, Inherited};

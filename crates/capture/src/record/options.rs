@@ -42,7 +42,7 @@ pub struct RecordOptions {
     pub attributes: Map<String, Value>,
     pub(super) cassette: Option<CassetteFile>,
     pub(super) responder: Option<Arc<dyn Responder>>,
-    /// Providers of the recorded calls, where no provider is asked: the command gets placeholders for keys.
+    /// Providers of the recorded calls, where no provider is called: the command gets placeholders for keys.
     pub(super) offline: Option<Vec<String>>,
     pub(super) fork: Option<ForkOrigin>,
 }

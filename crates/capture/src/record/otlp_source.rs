@@ -15,10 +15,10 @@ use crate::otlp::Repairs;
 use crate::server::{OtlpServer, ServerError, ServerOptions, Upstream};
 use crate::sink::{Accepted, OtlpSink, Refused};
 
-/// How long the end of the receiver is waited for: what it passes on may be on its way.
+/// Time-out for the end of the receiver: requests that it forwards may be on their way.
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What arrived through the receiver.
+/// Counts of the receiver's input.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct ReceivedActivity {
     /// Connections that are open now.
@@ -29,7 +29,7 @@ pub(super) struct ReceivedActivity {
     pub(super) spans: u64,
     /// Log records that arrived.
     pub(super) logs: u64,
-    /// What could not be taken.
+    /// Number of rejected items and refused requests.
     pub(super) rejected: u64,
     /// Requests that the upstream did not take.
     pub(super) unforwarded: u64,
@@ -76,7 +76,7 @@ impl OtlpSource {
         })
     }
 
-    /// What a user should know before the command starts.
+    /// Notice for the user before the command starts.
     pub(super) fn notice(&self) -> Option<String> {
         let endpoint = self.not_forwarded_to.as_ref()?;
         Some(format!(
@@ -84,17 +84,17 @@ impl OtlpSource {
         ))
     }
 
-    /// What leads the command here.
+    /// Variables that lead the command here.
     pub(super) fn environment(&self, inherited: &Inherited) -> ChildEnvironment {
         ChildEnvironment::of_otlp(inherited, &self.endpoints)
     }
 
-    /// Where it listens.
+    /// Its endpoints.
     pub(super) fn endpoints(&self) -> &OtlpEndpoints {
         &self.endpoints
     }
 
-    /// What has arrived so far.
+    /// Counts of the input so far.
     pub(super) fn activity(&self) -> ReceivedActivity {
         let statistics = self.server.statistics();
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
@@ -118,11 +118,11 @@ impl OtlpSource {
             .name("receiver end".to_owned())
             .spawn(move || {
                 server.shutdown_blocking();
-                // Nobody may be waiting any more.
+                // The receiving end may have timed out.
                 let _ = sender.send(());
             });
         if stopping.is_ok() {
-            // A sender that outlives the command must not keep whoever recorded it.
+            // A sender that outlives the command must not block the recorder.
             let _ = ended.recv_timeout(STOP_TIMEOUT);
         }
     }

@@ -6,10 +6,10 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// How many programs start one another before nobody looks any further: `env uv run …`.
+/// Longest chain of programs that start one another and are followed: `env uv run …`.
 const MAX_WRAPPERS: usize = 8;
 
-/// What a command starts.
+/// Kind of program that a command starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProgramKind {
@@ -33,10 +33,10 @@ pub enum ProgramKind {
     Unknown,
 }
 
-/// What can be seen of the program that a command starts.
+/// Properties of the program that a command starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
-    /// What it is called: the script if there is one, the file name of the program otherwise.
+    /// Its name: the script if there is one, the file name of the program otherwise.
     pub name: String,
     /// Its kind.
     pub kind: ProgramKind,
@@ -47,7 +47,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// Looks at the program of a command that is started in `directory`. Nothing is run; what cannot be read is not known.
+    /// Identifies the program of a command started in `directory`. Nothing is run; what cannot be read stays unknown.
     #[must_use]
     pub fn of_command(command: &[OsString], directory: &Path) -> Self {
         let words: Vec<String> = command
@@ -72,8 +72,8 @@ impl Program {
         program
     }
 
-    /// What a run of the command is called when nobody names it: the program and what it is to run, without options, which may
-    /// be secret, and without prompts.
+    /// Default name of a run of the command: the program and what it is to run, without options, which may be secret,
+    /// and without prompts.
     ///
     /// ```
     /// use std::path::Path;
@@ -106,7 +106,7 @@ impl Program {
                 name.push_str(&word);
                 break;
             }
-            // What is behind another program's option may be its value.
+            // The word behind another program's option may be its value.
             if !is_interpreter {
                 break;
             }
@@ -160,7 +160,7 @@ fn file_name(word: &str) -> &str {
     name.strip_suffix(".exe").unwrap_or(name)
 }
 
-/// What programs are by their names, packages of npm among them: `npx @openai/codex`.
+/// Kind of a program by its name, packages of npm among them: `npx @openai/codex`.
 fn kind_by_name(name: &str) -> Option<ProgramKind> {
     let without_version = name.split_once('@').map_or(name, |(name, _)| name);
     let numbers = |prefix| {
@@ -187,7 +187,7 @@ fn kind_by_name(name: &str) -> Option<ProgramKind> {
     Some(kind)
 }
 
-/// How many words behind `name` belong to it, when it only starts the program behind them; `None` when it is the program.
+/// Number of words behind `name` that belong to it, when it only starts the program behind them; `None` otherwise.
 fn behind_wrapper(name: &str, rest: &[String]) -> Option<usize> {
     let subcommand = |expected: &[&str]| {
         let first = rest.first()?;
@@ -243,7 +243,7 @@ fn found(word: &str, directory: &Path) -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
-/// How programs for the machine begin: ELF, PE, Mach-O.
+/// Magic numbers of machine code: ELF, PE, Mach-O.
 const MAGIC: [&[u8]; 5] = [
     b"\x7fELF",
     b"MZ",
@@ -252,7 +252,7 @@ const MAGIC: [&[u8]; 5] = [
     b"\xca\xfe\xba\xbe",
 ];
 
-/// What a file begins with.
+/// Beginning of a program's file.
 enum FileStart {
     /// A line that names who runs the file.
     Interpreter(String),

@@ -6,16 +6,16 @@ use super::program::{Program, ProgramKind};
 use tracer_insight::text::counted;
 use tracer_insight::units;
 
-/// What was observed of a command that has ended.
+/// Observations of a command that has ended.
 #[derive(Debug, Clone)]
 pub struct Observation<'a> {
-    /// What it started.
+    /// Its program.
     pub program: &'a Program,
-    /// What its environment says.
+    /// Findings in its environment.
     pub environment: &'a EnvironmentFindings,
-    /// Whether there was a receiver.
+    /// `true` when there was a receiver.
     pub receives_otlp: bool,
-    /// Whether there was a proxy for model APIs.
+    /// `true` when there was a proxy for model APIs.
     pub proxies_models: bool,
     /// Requests that went through it.
     pub proxied_requests: u64,
@@ -33,11 +33,11 @@ pub struct Observation<'a> {
     pub logs: u64,
     /// Spans and log records that could not be taken.
     pub rejected: u64,
-    /// Model calls in the run, whoever recorded them.
+    /// Model calls in the run, from any recorder.
     pub model_calls: u64,
-    /// How it ended, where it was waited for.
+    /// Its exit, where it was waited for.
     pub exit: Option<Exit>,
-    /// How long it ran, in microseconds, where that is known.
+    /// Its duration, in microseconds, where that is known.
     pub duration: Option<u64>,
 }
 
@@ -140,7 +140,7 @@ fn of_routes(observed: &Observation<'_>) -> Vec<String> {
     services.into_iter().chain(unknown).collect()
 }
 
-/// What the proxy for model APIs did not see.
+/// Reason for which the proxy for model APIs saw no call of a model.
 fn of_proxy(observed: &Observation<'_>) -> Option<String> {
     if !observed.proxies_models {
         return None;
@@ -202,7 +202,7 @@ fn of_environment(environment: &EnvironmentFindings) -> Vec<String> {
     reasons
 }
 
-/// What the kind of program suggests; `is_exporting` when it has an exporter already.
+/// Reasons that the kind of program suggests; `is_exporting` when it has an exporter already.
 fn of_program(program: &Program, is_exporting: bool) -> Vec<String> {
     let name = &program.name;
     match program.kind {

@@ -28,10 +28,10 @@ use crate::runs::{CaptureError, CollectorOptions, RunCollector, RunEnding, RunId
 use crate::server::ServerError;
 use crate::sink::OtlpSink;
 
-/// How long an exporter that outlives the command is waited for: some send every five seconds, and when they end.
+/// Time-out for an exporter that outlives the command: some send every five seconds, and when they end.
 const MAX_FLUSH: Duration = Duration::from_secs(5);
-/// How long no connection must be open before the command is taken to have sent everything: an exporter that outlives it may
-/// open one after the other.
+/// Time without an open connection after which the command is taken to have sent everything: an exporter that outlives
+/// it may open one after the other.
 const SETTLED: Duration = Duration::from_millis(100);
 /// Poll interval of open connections.
 const POLL: Duration = Duration::from_millis(5);
@@ -92,10 +92,10 @@ impl std::fmt::Debug for Recording {
     }
 }
 
-/// How a recorded command ended.
+/// End of a recorded command.
 #[derive(Debug, Clone, Copy)]
 pub struct CommandEnd {
-    /// Its exit; `None` when it was not started, or when nobody waited for it.
+    /// Its exit; `None` when it was not started, or when it was not waited for.
     pub exit: Option<Exit>,
     /// When it ended.
     pub at: Timestamp,
@@ -112,7 +112,7 @@ impl CommandEnd {
     }
 }
 
-/// What a recording left.
+/// Result of a recording.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct FinishedRecording {
@@ -134,20 +134,20 @@ pub struct FinishedRecording {
     pub reasons: Vec<String>,
     /// The frameworks that its program may use, each with what makes its calls seen; empty where that is not the reason.
     pub frameworks: &'static [Framework],
-    /// What the user should know of what was captured.
+    /// Notes for the user on the captured data.
     pub notes: Vec<String>,
     /// Processes that the command started and that are still running.
     pub survivors: Vec<Survivor>,
     /// Requests that the endpoint which the environment names did not take.
     pub unforwarded: u64,
-    /// The exchanges that were kept, beside the run or in a cassette.
+    /// The exchanges that were kept, next to the run or in a cassette.
     pub kept: KeptSummary,
     /// Why the run could not be completed.
     pub error: Option<String>,
 }
 
 impl FinishedRecording {
-    /// Whether anything of the command was seen but that it ran.
+    /// Returns whether nothing of the command was seen but that it ran.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.steps == 0 && !self.has_more_tokens
@@ -249,7 +249,7 @@ impl Recording {
         self.identity.started_at
     }
 
-    /// What the command's environment gets.
+    /// Variables of the command's environment.
     #[must_use]
     pub fn environment(&self) -> &ChildEnvironment {
         &self.environment
@@ -261,13 +261,13 @@ impl Recording {
         &self.added
     }
 
-    /// Where the options go: the number of words of the command before them.
+    /// Position of the options: the number of words of the command before them.
     #[must_use]
     pub fn options_position(&self) -> usize {
         (self.program.position + 1).min(self.options.command.len())
     }
 
-    /// What the user should know before the command starts.
+    /// Notices for the user before the command starts.
     #[must_use]
     pub fn notices(&self) -> Vec<String> {
         let of_models = self.models.as_ref().map(ModelSource::notices).unwrap_or_default();
@@ -389,7 +389,7 @@ impl Recording {
             || models.is_some_and(|proxied| proxied.open_requests > 0)
     }
 
-    /// How the run ends: as the command did, unless a limit of the command's own stopped it, and it went on.
+    /// Ending of the run: that of the command, or a failure when it exceeded its own limit and still exited with 0.
     fn ending(&self, end: CommandEnd) -> RunEnding {
         let ending = ending(end);
         match self.exceeded_limit(self.trace_id()) {

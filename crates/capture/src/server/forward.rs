@@ -25,7 +25,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// Time for what waits when the receiver ends.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Headers that are made anew.
+/// Headers that are not copied, but set for the new request.
 const MADE_ANEW: [HeaderName; 3] = [header::CONTENT_LENGTH, header::EXPECT, header::HOST];
 
 /// The upstream and the queue before it.

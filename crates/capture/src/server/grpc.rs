@@ -23,7 +23,7 @@ const ACCEPT_ENCODING: &str = "grpc-accept-encoding";
 /// The flag of compression and the length, before a message.
 const FRAME_HEAD_BYTES: usize = 5;
 
-/// Whether a request speaks gRPC.
+/// Returns whether a request is a gRPC call.
 pub(super) fn is_grpc(headers: &HeaderMap) -> bool {
     let content_type = headers.get(header::CONTENT_TYPE);
     content_type.is_some_and(|content_type| content_type.as_bytes().starts_with(CONTENT_TYPE.as_bytes()))

@@ -1,5 +1,7 @@
-//! Who may send: programs of this machine, and whoever has the token. Any web site can make a browser send requests to
-//! this machine, so a request must name this machine as its host, and none may come from a page.
+//! Senders that the receiver admits: local programs, and holders of the token.
+//!
+//! Any web site can make a browser send requests to this machine, so a request must name this machine as its host, and
+//! none may come from a page.
 
 use std::net::IpAddr;
 
@@ -14,7 +16,7 @@ use crate::loopback;
 pub(super) const TOKEN_HEADER: &str = "x-tracer-token";
 const SEC_FETCH_SITE: &str = "sec-fetch-site";
 
-/// Names of this machine that nobody else can make a browser resolve: those of the container runtimes.
+/// Names of this machine that no other party can make a browser resolve: those of the container runtimes.
 const RUNTIME_NAMES: [&str; 3] = [
     "host.docker.internal",
     "gateway.docker.internal",
@@ -43,7 +45,7 @@ impl ReceiverGuard {
             return Err(Refusal::FromPage("Sec-Fetch-Site"));
         }
         match &self.token {
-            // Whoever knows the token was invited, by whatever name they know this machine.
+            // A sender that knows the token was invited, by whichever name it knows this machine.
             Some(token) if !is_sent(token, headers) => Err(Refusal::NoToken),
             Some(_) => Ok(()),
             None if self.names_this_machine(uri, headers) => Ok(()),
@@ -78,7 +80,7 @@ impl ReceiverGuard {
 /// The host of `host:port`. The port does not count: a forwarded port is another one, and no browser is fooled by it.
 fn without_port(host: &str) -> &str {
     match host.rsplit_once(':') {
-        // What follows the last colon of a bare address of IPv6 is no port.
+        // The text behind the last colon of a bare IPv6 address is no port.
         Some((name, port)) if is_port(port) && (!name.contains(':') || name.ends_with(']')) => name,
         _ => host,
     }

@@ -65,7 +65,7 @@ async fn taken(
     Ok((signal, encoding, accepted))
 }
 
-/// What the head of a request says, before its body is read.
+/// Signal, encoding and compression from the head of a request, before its body is read.
 fn admitted(
     parts: &Parts,
     declared: Option<Encoding>,

@@ -20,7 +20,7 @@ pub(super) struct ReadBody {
     pub(super) reservation: MemoryReservation,
 }
 
-/// Where requests go.
+/// Intake of requests: the sink, the memory budget and the counts.
 pub(super) struct Intake {
     pub(super) sink: Arc<dyn OtlpSink>,
     pub(super) budget: Budget,

@@ -44,7 +44,7 @@ pub enum ServerError {
     Listen {
         /// The address and port.
         address: SocketAddr,
-        /// What the system says.
+        /// The error of the system.
         #[source]
         source: io::Error,
     },
@@ -186,12 +186,12 @@ impl OtlpServer {
         Some(format!("http://{}", reachable(self.grpc_address?)))
     }
 
-    /// What requests have to carry as `Authorization: Bearer TOKEN`; none where no token is wanted.
+    /// Token that requests have to carry as `Authorization: Bearer TOKEN`; `None` when no token is required.
     pub fn token(&self) -> Option<&str> {
         self.token.as_deref()
     }
 
-    /// What it has done so far.
+    /// Statistics of the receiver so far.
     pub fn statistics(&self) -> ServerStatistics {
         self.counters.snapshot()
     }
@@ -269,7 +269,7 @@ fn first_address(listeners: &[TcpListener]) -> io::Result<SocketAddr> {
     first.local_addr()
 }
 
-/// Where this machine reaches what listens on `address`.
+/// Address at which this machine reaches a listener on `address`.
 fn reachable(address: SocketAddr) -> SocketAddr {
     let ip = match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),

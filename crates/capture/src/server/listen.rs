@@ -26,10 +26,10 @@ const HEAD_TIMEOUT: Duration = Duration::from_secs(120);
 const MAX_HEAD_BYTES: usize = 64 * 1024;
 /// Calls at once on one connection of HTTP/2.
 const MAX_STREAMS: u32 = 64;
-/// What a connection of HTTP/2 may send before it is read.
+/// Bytes that a connection of HTTP/2 may send before they are read.
 const STREAM_WINDOW_BYTES: u32 = 256 * 1024;
 const CONNECTION_WINDOW_BYTES: u32 = 1024 * 1024;
-/// How often a silent connection of HTTP/2 is asked whether it still exists.
+/// Interval of the pings on a silent connection of HTTP/2.
 const PING_INTERVAL: Duration = Duration::from_secs(30);
 
 /// Listens on `address`, and where that is this machine's own address of IPv4, on that of IPv6 too: `localhost` is either,

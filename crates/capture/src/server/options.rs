@@ -1,11 +1,11 @@
-//! What a receiver is started with.
+//! Options of a receiver.
 
 use std::net::{IpAddr, Ipv4Addr};
 
 /// The largest request, in bytes after it is unpacked: 64 MiB.
 pub const DEFAULT_MAX_REQUEST_BYTES: usize = 64 * 1024 * 1024;
 
-/// How a receiver listens and what it takes. The default listens on this machine alone, on free ports.
+/// Addresses and limits of a receiver. The default listens on this machine alone, on free ports.
 #[derive(Debug, Clone)]
 pub struct ServerOptions {
     /// The address to listen on. An address that other machines can reach needs a token; one is made when none is given.
@@ -14,11 +14,11 @@ pub struct ServerOptions {
     pub http_port: u16,
     /// The port of OTLP/gRPC; 0 is any free one, none leaves it out. Each port answers both protocols.
     pub grpc_port: Option<u16>,
-    /// What every request has to carry, as `Authorization: Bearer TOKEN` or `x-tracer-token: TOKEN`.
+    /// Token that every request has to carry, as `Authorization: Bearer TOKEN` or `x-tracer-token: TOKEN`.
     pub token: Option<String>,
     /// The largest request, in bytes after it is unpacked.
     pub max_request_bytes: usize,
-    /// Where everything that is accepted is passed on to as well.
+    /// Upstream that gets a copy of everything that is accepted.
     pub upstream: Option<Upstream>,
 }
 

@@ -1,4 +1,4 @@
-//! What all connections share.
+//! State that all connections share.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::statistics::ReceiverCounters;
 /// The body of an answer.
 pub(super) type ReplyBody = UnsyncBoxBody<Bytes, Infallible>;
 
-/// Who may send, where it goes, where it is passed on to, and the counts.
+/// Access rules, intake, upstream and counts of a receiver.
 pub(super) struct Receiver {
     pub(super) guard: ReceiverGuard,
     pub(super) intake: Arc<Intake>,

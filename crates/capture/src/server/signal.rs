@@ -1,6 +1,6 @@
 //! The kinds of telemetry.
 
-/// What is sent.
+/// Kind of telemetry in a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Signal {
     Traces,

@@ -1,4 +1,4 @@
-//! What a receiver has done so far.
+//! Statistics of a receiver.
 
 use parking_lot::Mutex;
 

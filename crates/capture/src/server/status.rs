@@ -45,8 +45,8 @@ struct Delay {
 
 const RETRY_INFO: &str = "type.googleapis.com/google.rpc.RetryInfo";
 
-/// How long the text of an answer may be: far below the 4 MiB that senders take of an answer (the anchor's D.1), and so
-/// short that gRPC's has room in a header.
+/// Longest text of an answer, in bytes: far below the 4 MiB that senders take of an answer (the anchor's D.1), and
+/// short enough for a header of gRPC.
 const MAX_TEXT_BYTES: usize = 4096;
 
 /// The text of an answer, not longer than answers may be.

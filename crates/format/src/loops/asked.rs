@@ -1,11 +1,11 @@
-//! What a record is compared by: what was asked and what came of it, each as one number (decisions, section 7).
+//! Hashes of a record's request and result, for comparison (decisions, section 7).
 
 use super::value;
 use crate::names::markers;
 use crate::{Payload, Record, RecordedStatus};
 use serde_json::Value;
 
-/// What loop detection knows of a model call, a tool call or a state update besides its signature.
+/// Fields of a model call, a tool call or a state update that loop detection compares in addition to the signature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Asked {
     /// The kind of the record.
@@ -16,13 +16,13 @@ pub struct Asked {
     pub last_message: Option<u64>,
     /// The result or the response; needed only where it is not known what was asked.
     pub came: Option<u64>,
-    /// Whether it failed.
+    /// `true` when it failed.
     pub failed: bool,
-    /// What is compared was cut: what is equal of it need not be all of it.
+    /// `true` when the compared content was truncated, so that equal hashes do not prove equal content.
     pub is_cut: bool,
 }
 
-/// What a record is of.
+/// Kind of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TrailKind {
     /// A model call.
@@ -33,7 +33,7 @@ pub enum TrailKind {
     State,
 }
 
-/// How records compare that should have been alike.
+/// Result of comparing records at the same position of repetitions.
 ///
 /// ```
 /// use tracer_format::loops::Likeness;
@@ -42,7 +42,7 @@ pub enum TrailKind {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Likeness {
-    /// What was recorded of them differs.
+    /// Their recorded contents differ.
     Differs,
     /// Neither what was asked nor what came of it was recorded, or it was cut.
     Unknown,
@@ -51,8 +51,8 @@ pub enum Likeness {
 }
 
 impl Likeness {
-    /// Whether repetitions like that count as a loop, for a guardrail and for the status of a run: all but those that
-    /// are known to differ.
+    /// Returns whether such repetitions count as a loop, for a guardrail and for the status of a run: all except those
+    /// that are known to differ.
     ///
     /// ```
     /// assert!(!tracer_format::loops::Likeness::Differs.is_loop());
@@ -62,7 +62,7 @@ impl Likeness {
         !matches!(self, Self::Differs)
     }
 
-    /// How blocks compare of which parts compare so.
+    /// Combines the results for two parts of a block: the weaker one.
     pub(crate) fn and(self, other: Self) -> Self {
         self.min(other)
     }
@@ -77,7 +77,7 @@ impl Likeness {
 }
 
 impl Asked {
-    /// What is compared of a state: nothing.
+    /// The compared fields of a state: none.
     pub const STATE: Self = Self {
         kind: TrailKind::State,
         asked: None,
@@ -87,7 +87,7 @@ impl Asked {
         is_cut: false,
     };
 
-    /// How this record compares to the one that has its place in another repetition of a block. In a block with a tool
+    /// Compares this record to the one at the same position in another repetition of a block. In a block with a tool
     /// call, model calls match by their model: prompts grow.
     pub fn compare(&self, other: &Self, with_tools: bool) -> Likeness {
         let (asked, others) = match self.kind {
@@ -114,7 +114,7 @@ impl Asked {
         }
     }
 
-    /// Whether this call, which has the same signature as `before` and follows it at once, tries it again.
+    /// Returns whether this call, which directly follows `before` with the same signature, is a retry of it.
     pub fn tries_again(&self, before: &Self) -> bool {
         before.failed
             && self.kind == before.kind
@@ -122,8 +122,8 @@ impl Asked {
             && self.asked == before.asked
     }
 
-    /// What is known of a record that was read; `None` for what loop detection does not look at. `scalar` numbers the
-    /// texts, numbers and words in values, each given the key that it stands under.
+    /// The compared fields of a record; `None` for records that loop detection ignores. `scalar` hashes the texts,
+    /// numbers and words in values, each with the key that it is stored under.
     pub(crate) fn of_record(record: &Record, scalar: &impl Fn(Option<&str>, &Value) -> u64) -> Option<Self> {
         let number = |value: &Value| (!value.is_null()).then(|| value::of_value(value, None, scalar));
         Some(match &record.payload {
@@ -159,7 +159,7 @@ impl Asked {
     }
 }
 
-/// Whether an object has its messages under this key.
+/// Returns whether this key of an object holds its messages.
 pub(super) fn is_list_of_messages(key: &[u8]) -> bool {
     matches!(key, b"messages" | b"value" | b"input" | b"contents")
 }
@@ -177,7 +177,7 @@ fn last_message(prompt: &Value) -> &Value {
     list.and_then(|items| items.last()).unwrap_or(prompt)
 }
 
-/// Whether a part of the value was left out when it was stored.
+/// Returns whether a part of the value was left out when it was stored.
 fn is_cut(value: &Value) -> bool {
     match value {
         Value::String(text) => text.contains(markers::TRUNCATED),

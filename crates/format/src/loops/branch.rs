@@ -36,14 +36,14 @@ pub(super) fn number_branches(places: Vec<(Option<u64>, Option<u64>)>) -> Vec<us
         .collect()
 }
 
-/// Whether a span with these attributes, looked up by `text`, is an agent's.
+/// Returns whether a span is an agent's, by its attributes, which `text` looks up.
 pub fn is_agent<'a>(text: impl Fn(&str) -> Option<&'a str>) -> bool {
     AGENT_MARKS
         .iter()
         .any(|(key, word)| text(key).is_some_and(|text| text.eq_ignore_ascii_case(word)))
 }
 
-/// The spans of a run, as far as its branches need them.
+/// The spans of a run, reduced to the fields that its branches need.
 #[derive(Debug, Default)]
 pub(super) struct SpanTree {
     spans: Vec<BranchSpan>,
@@ -128,9 +128,9 @@ impl SpanTree {
 #[derive(Debug)]
 pub(super) struct Branches {
     parents: HashMap<u64, Option<u64>>,
-    /// Whether a branch began with the span.
+    /// `true` for a span that starts a branch, by span ID.
     began: HashMap<u64, bool>,
-    /// What was found so far.
+    /// Cache of the branches found so far, by span ID.
     found: HashMap<u64, Option<u64>>,
 }
 

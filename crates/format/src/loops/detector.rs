@@ -8,7 +8,7 @@ use super::signature::{KeptSignature, StepSignature};
 use super::{LoopWarning, PatternType};
 use crate::SpanId;
 
-/// How many distinct patterns one run is warned of.
+/// Maximum number of distinct patterns that one run is warned of.
 ///
 /// Each is remembered, so that none is warned of twice; the limit keeps that memory small in a run of any length. Past
 /// it loops are still found and counted ([`LoopDetector::repetitions`]), but no longer warned of.
@@ -37,7 +37,7 @@ pub struct LoopDetector<Id = SpanId> {
     current: Option<Streak>,
     /// The block of calls that the run ends with again and again, the same each time.
     looping: Option<Streak>,
-    /// How many loops have begun.
+    /// Number of loops that have begun.
     loops: u64,
 }
 
@@ -61,17 +61,17 @@ impl<Id> Observed<Id> {
     }
 }
 
-/// A loop that goes on.
+/// A repetition in progress.
 #[derive(Debug, Clone, Copy)]
 struct Streak {
-    /// How many records the block has.
+    /// Length of the block, in records.
     period: usize,
-    /// How many records in a row repeat the block, those that left the window included.
+    /// Number of consecutive records that repeat the block, including those that left the window.
     length: usize,
 }
 
 impl<Id: Clone> LoopDetector<Id> {
-    /// A detector that looks at the last `window` records for a block that comes `repetitions` times in a row.
+    /// Creates a detector that searches the last `window` records for a block that comes `repetitions` times in a row.
     ///
     /// With a window or a number of repetitions below 2 it finds nothing.
     #[must_use]
@@ -120,8 +120,8 @@ impl<Id: Clone> LoopDetector<Id> {
             .then(|| self.warning(period))
     }
 
-    /// Whether the shapes that repeat are calls that ask the same again and again. The block may be longer than that of
-    /// the shapes: two files read in turn are one shape.
+    /// Checks whether the repeated shapes are calls with the same repeated request. The block may be longer than that
+    /// of the shapes: two files read in turn are one shape.
     fn look_for_a_loop(&mut self) {
         let period = self.current.and_then(|shapes| {
             let longest = self.records.len() / self.repetitions;
@@ -142,7 +142,7 @@ impl<Id: Clone> LoopDetector<Id> {
         });
     }
 
-    /// Whether a record of this kind is in the block that the window ends with.
+    /// Returns whether the block at the end of the window contains a record of this kind.
     fn has(&self, period: usize, kind: TrailKind) -> bool {
         // Mostly it is the last one.
         let is_last = self
@@ -152,7 +152,7 @@ impl<Id: Clone> LoopDetector<Id> {
         is_last || self.tail(period).any(|record| record.asked.kind == kind)
     }
 
-    /// A block that repeats, after one more record: the one before goes on, or another one begins.
+    /// The repeated block after one more record: the previous one continues, or another one begins.
     fn streak(
         &self,
         before: Option<Streak>,
@@ -179,16 +179,16 @@ impl<Id: Clone> LoopDetector<Id> {
         self.current.map(|current| self.warning(current.period))
     }
 
-    /// How many times in a row the run has been through the block of shapes that it ends with; 0 when none repeats.
+    /// Number of consecutive repetitions of the block of shapes at the end of the run; 0 when none repeats.
     ///
-    /// It goes on counting after the warning and past the window, so that a guardrail may ask for more repetitions than
-    /// a warning needs.
+    /// It keeps counting after the warning and past the window, so that a guardrail may ask for more repetitions than a
+    /// warning needs.
     #[must_use]
     pub fn repetitions(&self) -> usize {
         self.current.map_or(0, |current| current.length / current.period)
     }
 
-    /// How many times in a row the run has asked the same, as [`LoopDetector::repetitions`]; 0 when it does not loop.
+    /// Number of consecutive repetitions of the same requests, as [`LoopDetector::repetitions`]; 0 without a loop.
     #[must_use]
     pub fn looping_repetitions(&self) -> usize {
         self.looping.map_or(0, |looping| looping.length / looping.period)
@@ -206,7 +206,7 @@ impl<Id: Clone> LoopDetector<Id> {
         self.looping.map(|looping| self.warning(looping.period))
     }
 
-    /// How many loops have begun.
+    /// Number of loops that have begun.
     #[must_use]
     pub fn loops(&self) -> u64 {
         self.loops
@@ -240,7 +240,7 @@ impl<Id: Clone> LoopDetector<Id> {
         (1..=longest).find(|period| self.repeats(*period, (self.repetitions - 1) * period, &is_like))
     }
 
-    /// Whether each of the last `count` records is like the one `period` before it.
+    /// Returns whether each of the last `count` records is like the one `period` before it.
     fn repeats(
         &self,
         period: usize,
@@ -255,7 +255,7 @@ impl<Id: Clone> LoopDetector<Id> {
         })
     }
 
-    /// How many records at the end of the window repeat a block of `period` records.
+    /// Number of records at the end of the window that repeat a block of `period` records.
     fn matching_tail(&self, period: usize, is_like: impl Fn(&Observed<Id>, &Observed<Id>) -> bool) -> usize {
         period
             + self

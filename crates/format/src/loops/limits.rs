@@ -1,4 +1,4 @@
-//! How much of a value its shape shows: length, depth, items of an array.
+//! Limits of a value's shape: length, depth, array items.
 
 /// Replaces the part that is left out.
 pub(super) const REST: &str = "...";
@@ -11,5 +11,5 @@ pub(super) const MAX_SHAPE_BYTES: usize = 2048;
 /// Containers nest this deep in a shape; what lies deeper is `...`.
 pub(super) const MAX_DEPTH: usize = 4;
 
-/// How many items of an array are looked at.
+/// Maximum number of array items in a shape.
 pub(super) const MAX_ITEMS: usize = 3;

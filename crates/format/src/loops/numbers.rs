@@ -65,7 +65,7 @@ fn read(text: &[u8], last: Option<&mut Option<u64>>) -> Option<Numbers> {
 /// A value that is read within `depth` containers.
 struct Numbered<'l> {
     depth: usize,
-    /// Where the number of the last item goes, if the value is an array or holds a list of messages.
+    /// Receives the hash of the last item, if the value is an array or holds a list of messages.
     last: Option<&'l mut Option<u64>>,
 }
 
@@ -173,7 +173,7 @@ impl Visitor<'_> for KeyNumber<'_> {
     }
 }
 
-/// The shapes of the items of an array, as far as its own shape shows them.
+/// The shapes of the items of an array, up to the limit of its own shape.
 #[derive(Debug, Clone, Copy)]
 struct DistinctShapes {
     first: [u64; MAX_ITEMS],

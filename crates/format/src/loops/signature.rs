@@ -1,4 +1,4 @@
-//! What records are compared by in loop detection (decisions, section 7): a text, and for most purposes the number of it.
+//! Signatures for loop detection, as text and as hash (decisions, section 7).
 
 use std::borrow::Cow;
 
@@ -26,7 +26,7 @@ pub struct StepSignature<'a> {
     arguments: CallArguments<'a>,
 }
 
-/// What a signature begins with.
+/// Prefix of a signature.
 #[derive(Debug, Clone, Copy, Default)]
 enum Beginning {
     /// The name is all of it.
@@ -36,7 +36,7 @@ enum Beginning {
     Tool,
 }
 
-/// What is known of the arguments of a tool.
+/// The known arguments of a tool.
 #[derive(Debug)]
 enum CallArguments<'a> {
     None,
@@ -46,7 +46,7 @@ enum CallArguments<'a> {
 }
 
 impl<'a> StepSignature<'a> {
-    /// That of a state update: its record type.
+    /// The signature of a state update: its record type.
     pub fn of_state() -> Self {
         Self::stored(EventType::StateUpdate.as_str())
     }
@@ -56,7 +56,7 @@ impl<'a> StepSignature<'a> {
         Self::named(Beginning::Name, text)
     }
 
-    /// That of a model call.
+    /// The signature of a model call.
     pub fn of_model(model: &'a str) -> Self {
         Self::named(Beginning::Model, model)
     }
@@ -76,7 +76,7 @@ impl<'a> StepSignature<'a> {
             signature.arguments = CallArguments::Json(text);
         } else if let Some((written, is_cut)) = shape_of_json(text) {
             if is_cut {
-                // What was left out does not count.
+                // The parts that were left out do not count.
                 shape = value::of_text(written.as_bytes());
             }
             signature.arguments = CallArguments::Shape(written);
@@ -95,7 +95,7 @@ impl<'a> StepSignature<'a> {
     }
 }
 
-/// What a signature can be written from later.
+/// A stored signature, which can be written out later.
 #[derive(Debug, Default)]
 pub(super) struct KeptSignature {
     begins: Beginning,
@@ -134,7 +134,7 @@ impl KeptSignature {
         self.text.split_at_checked(self.name_bytes).unwrap_or_default()
     }
 
-    /// Where it is kept.
+    /// Address of the buffer.
     #[cfg(test)]
     pub(super) fn memory(&self) -> *const u8 {
         self.text.as_ptr()
@@ -161,7 +161,7 @@ impl KeptSignature {
     }
 }
 
-/// The signature of a record that was read; empty for what loop detection does not look at.
+/// The signature of a record; empty for records that loop detection ignores.
 pub(crate) fn signature_of(record: &Record) -> String {
     match &record.payload {
         Payload::LlmCall { model, .. } => named(EventType::LlmCall, model, None),

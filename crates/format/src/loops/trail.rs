@@ -13,10 +13,10 @@ use super::signature::{StepSignature, signature_of};
 use super::value;
 use crate::{EventType, Payload, Record, Timestamp};
 
-/// What `meta` of an attempt says the call under.
+/// Key in the `meta` of an attempt: the ID of the call.
 pub(crate) const ATTEMPT_OF: &str = "attempt_of";
 
-/// What `meta` of a call on the wire says the number of its conversation under.
+/// Key in the `meta` of a call on the wire: the number of its conversation.
 pub(crate) const CONVERSATION: &str = "conversation_number";
 
 /// The window that loops are looked for in, unless a warning says that the run's was larger.
@@ -24,7 +24,7 @@ const WINDOW: usize = 12;
 /// A run that claims a larger window is searched with this one.
 const MAX_WINDOW: usize = 1024;
 
-/// What is kept of a run: some numbers for each call and state, and the warnings.
+/// State kept for a run: a few hashes for each call and state, and the warnings.
 #[derive(Debug, Default)]
 pub struct Trail {
     entries: Vec<TrailEntry>,
@@ -39,14 +39,14 @@ pub struct Trail {
 pub struct TrailEntry {
     /// The signature that the loop detection of the recorder compares.
     pub signature: Rc<str>,
-    /// What else is compared.
+    /// The further fields that are compared.
     pub asked: Asked,
     id: u64,
     parent: Option<u64>,
     conversation: Option<u64>,
 }
 
-/// What one agent, or one of several tasks at the same time, did: loops are looked for within it.
+/// The steps of one agent or of one of several concurrent tasks; loops are detected within a branch.
 #[derive(Debug, Default)]
 pub struct Branch {
     /// The places of its entries in the trail, in order.
@@ -62,15 +62,15 @@ struct Warning {
     evidence: Vec<u64>,
 }
 
-/// What a warning rests on.
+/// The evidence of a warning.
 #[derive(Debug)]
 pub struct Judged {
-    /// How its repetitions compare; `None` for a warning whose evidence is not all there, though there are records that
-    /// repeat.
+    /// Result of comparing the repetitions; `None` for a warning with incomplete evidence, though there are records
+    /// that repeat.
     pub likeness: Option<Likeness>,
     /// The places of the entries, in order, attempts left out.
     pub evidence: Vec<usize>,
-    /// How many entries the block has.
+    /// Length of the block, in entries.
     pub length: usize,
 }
 
@@ -134,13 +134,13 @@ impl Trail {
         branches
     }
 
-    /// Whether the recorder warned of a loop.
+    /// Returns whether the recorder warned of a loop.
     pub fn has_warnings(&self) -> bool {
         !self.warnings.is_empty()
     }
 
-    /// Whether the run looped: a warning tells of a block whose calls are not known to differ, or the run came to one
-    /// later, which is not warned of a second time. A run without a warning did not.
+    /// Returns whether the run looped: a warning reports a block whose calls are not known to differ, or the run later
+    /// came to one, for which there is no second warning. A run without a warning did not loop.
     pub fn has_loop(&self) -> bool {
         !self.warnings.is_empty()
             && (self
@@ -149,7 +149,7 @@ impl Trail {
                 || self.comes_to_a_loop())
     }
 
-    /// What each warning rests on, and how that compares.
+    /// The evidence of each warning, with the result of comparing its repetitions.
     pub fn of_warnings(&self) -> impl Iterator<Item = Judged> {
         let places: HashMap<u64, usize> = (0..)
             .zip(&self.entries)
@@ -176,7 +176,7 @@ impl Trail {
                 .collect();
             match evidence {
                 Some(evidence) if !evidence.is_empty() => self.judged(evidence, warning, &branch_of),
-                // Nothing can be said of records that nobody has, unless others are there that repeat.
+                // Missing records prove nothing, unless there are other records that repeat.
                 _ => Judged {
                     likeness: (!repeats).then_some(Likeness::Unknown),
                     evidence: Vec::new(),
@@ -230,7 +230,7 @@ impl Trail {
         calls
     }
 
-    /// Whether the entry at `next`, which follows in its branch, tries the one at `place` again.
+    /// Returns whether the entry at `next`, which follows in its branch, is a retry of the one at `place`.
     pub fn is_attempt(&self, place: usize, next: usize) -> bool {
         let (Some(entry), Some(next)) = (self.entries.get(place), self.entries.get(next)) else {
             return false;
@@ -243,8 +243,8 @@ impl Trail {
             .any(|detector| detector.loops() > 0)
     }
 
-    /// The loops that the branches of the run come to, as warnings whose evidence are places in the trail. Calls of which it is
-    /// not known what they asked are none: telemetry often has no content.
+    /// The loops in the branches of the run, as warnings whose evidence is places in the trail. Calls with an unknown
+    /// request are no loops: telemetry often has no content.
     pub fn loops(&self, window: usize, repetitions: usize) -> Vec<LoopWarning<usize>> {
         let mut loops = Vec::new();
         for branch in self.branches() {
@@ -319,7 +319,7 @@ impl Trail {
     }
 }
 
-/// How the repetitions of a block of `length` entries compare.
+/// Compares the repetitions of a block of `length` entries.
 pub(crate) fn compared(entries: &[&TrailEntry], length: usize) -> Likeness {
     let block = entries.get(..length).unwrap_or(entries);
     let has = |kind| block.iter().any(|entry| entry.asked.kind == kind);
@@ -341,7 +341,7 @@ pub(crate) fn compared(entries: &[&TrailEntry], length: usize) -> Likeness {
         .fold(Likeness::Same, Likeness::and)
 }
 
-/// How the repetitions of a block of `length` records compare. Attempts at one call, as their `meta` says, are one.
+/// Compares the repetitions of a block of `length` records. Attempts at one call, by their `meta`, count as one.
 pub fn compare_repetitions(records: &[&Record], length: usize) -> Likeness {
     let mut trail = Trail::default();
     let mut calls = HashSet::new();
@@ -358,7 +358,7 @@ pub fn compare_repetitions(records: &[&Record], length: usize) -> Likeness {
     compared(&entries, length.max(1))
 }
 
-/// Whether a run with these records looped, see [`Trail::has_loop`].
+/// Returns whether a run with these records looped, see [`Trail::has_loop`].
 pub fn has_loop<'a>(records: impl IntoIterator<Item = &'a Record>) -> bool {
     let mut trail = Trail::default();
     for record in records {
@@ -403,8 +403,8 @@ pub fn first_loop(records: &[&Record]) -> Option<(Vec<usize>, usize)> {
     Some((found.collect(), length))
 }
 
-/// Whether `next`, which follows `record` among calls and states, tries it again: a call that failed is an attempt at the
-/// same call right behind it. What is nested in a call does not try it again, and what overlaps with it neither.
+/// Returns whether `next`, which follows `record` among calls and states, is a retry: a failed call is an attempt at
+/// the same call that directly follows it. A nested or overlapping call is no retry.
 pub fn is_attempt(record: &Record, next: &Record) -> bool {
     let is_call = matches!(record.event_type(), EventType::LlmCall | EventType::ToolCall);
     let asked = |record| Asked::of_record(record, &value::of_scalar);

@@ -38,7 +38,7 @@ pub fn of_text(text: &[u8]) -> u64 {
     let hash = words.iter().fold(together, |hash, word| {
         mix(hash ^ u64::from_le_bytes(*word), FACTOR)
     });
-    // What is behind the last whole word, with some of the bytes before it.
+    // The rest behind the last whole word, with some of the bytes before it.
     mix(hash ^ u64::from_le_bytes(*last), SEED)
 }
 

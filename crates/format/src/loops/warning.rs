@@ -1,8 +1,8 @@
-//! What is reported of a loop (specification, *Payloads*, `LOOP_WARNING`).
+//! Report of a loop (specification, *Payloads*, `LOOP_WARNING`).
 
 use crate::SpanId;
 
-/// Whether one call repeats or several in turn (specification, *Payloads*).
+/// Kind of a loop: one repeated call, or several in turn (specification, *Payloads*).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PatternType {
     /// The block is a single record.
@@ -28,13 +28,13 @@ impl PatternType {
 pub struct LoopWarning<Id = SpanId> {
     /// The signatures of the block, joined by ` -> `.
     pub pattern: String,
-    /// Whether the block is one record or more.
+    /// Kind of the block: one record or more.
     pub pattern_type: PatternType,
-    /// How many records the block has.
+    /// Length of the block, in records.
     pub pattern_length: usize,
-    /// How often the block repeats in the evidence: the number that the detector was made with.
+    /// Number of repetitions in the evidence: the threshold that the detector was created with.
     pub repetitions: usize,
-    /// How many records the window held.
+    /// Size of the window, in records.
     pub window_size: usize,
     /// The records of all repetitions, oldest first.
     pub evidence_event_ids: Vec<Id>,

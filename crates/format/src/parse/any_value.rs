@@ -61,7 +61,7 @@ macro_rules! expecting {
 }
 pub(super) use expecting;
 
-/// Whether there is a duplicate key.
+/// Returns whether there is a duplicate key.
 pub(super) fn has_duplicates<T: AsRef<str>>(keys: &[T]) -> bool {
     if keys.len() <= FEW_KEYS {
         return keys.iter().enumerate().any(|(index, key)| {

@@ -12,7 +12,7 @@ use crate::{Problem, ProblemCode};
 pub(super) struct DuplicateKey<T> {
     /// The top-level field.
     pub(super) field: T,
-    /// Whether the field itself is the duplicate, and not a key inside it.
+    /// `true` when the field itself is the duplicate, and not a key inside it.
     pub(super) is_field: bool,
 }
 

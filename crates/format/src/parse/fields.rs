@@ -147,7 +147,7 @@ impl<'a> Fields<'a> {
         None
     }
 
-    /// What has not been taken.
+    /// The fields that have not been taken.
     pub(super) fn rest(self) -> Map<String, Value> {
         self.object
     }

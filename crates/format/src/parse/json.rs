@@ -19,7 +19,7 @@ pub enum Malformed {
     Syntax { line: usize, column: usize },
 }
 
-/// How deep a document may be nested: the limit of the parser, which protects the stack.
+/// Maximum nesting depth of a document: the limit of the parser, which protects the stack.
 const MAX_DEPTH: usize = 127;
 
 impl fmt::Display for Malformed {

@@ -16,7 +16,7 @@ mod tests;
 /// The largest `meta.json` that is read, in bytes: it is a page of text, and one that is not must not fill the memory.
 pub const MAX_META_BYTES: u64 = 16 * 1024 * 1024;
 
-/// What could be read of a `meta.json`.
+/// Result of reading a `meta.json`.
 #[derive(Debug, Default, PartialEq)]
 pub struct MetaReading {
     /// The metadata, when every field can be read.
@@ -32,7 +32,7 @@ pub struct MetaReading {
 }
 
 impl MetaReading {
-    /// A file of which nothing can be read.
+    /// The result for a file without any readable field.
     pub fn nothing(problem: Problem) -> Self {
         Self {
             problems: vec![problem],
@@ -40,7 +40,7 @@ impl MetaReading {
         }
     }
 
-    /// Whether the file declares a version that this reader does not understand.
+    /// Returns whether the file declares a version that this reader does not support.
     pub fn is_unsupported(&self) -> bool {
         self.problems
             .iter()
@@ -80,7 +80,7 @@ pub fn read_meta(bytes: &[u8]) -> MetaReading {
     reading
 }
 
-/// Reads every field, so that every problem is listed, and keeps in `reading` what is known of a run that has some.
+/// Reads every field, so that every problem is listed; a run with problems keeps its readable fields in `reading`.
 fn read_fields(
     object: Map<String, Value>,
     reading: &mut MetaReading,

@@ -1,4 +1,4 @@
-//! A JSON value as far as a single field needs it: texts are borrowed, objects and arrays are only named.
+//! JSON values in single fields: borrowed texts, objects and arrays by name.
 
 use std::borrow::Cow;
 
@@ -64,7 +64,7 @@ pub enum Scalar<'a> {
 }
 
 impl<'a> Scalar<'a> {
-    /// What a value is.
+    /// The scalar of a value.
     pub(super) fn from_value(value: &'a Value) -> Self {
         match value {
             Value::Null => Self::Null,

@@ -50,7 +50,8 @@ pub fn span_type<S: SpanView>(span: &S, facts: &SpanFacts<'_, S::Attributes>) ->
     }
 }
 
-/// Whether a guardrail refused a call before it was made: it is recorded at one instant, so that a run shows what was stopped.
+/// Returns whether a guardrail refused a call before it was made. Such a call is recorded at one instant, so that a run
+/// shows what was stopped.
 pub(super) fn is_refused<S: SpanView>(span: &S, facts: &SpanFacts<'_, S::Attributes>) -> bool {
     let (start, end) = span.times();
     end == Some(start) && text(names::ERROR_TYPE, facts).is_some_and(is_guardrail)
@@ -78,12 +79,12 @@ pub fn child_type(name: &str, attributes: &impl Lookup) -> EventType {
     }
 }
 
-/// Whether a span asks again for an answer that another call created.
+/// Returns whether a span fetches an answer again that another call created.
 pub(super) fn is_fetch(attributes: &impl Lookup) -> bool {
     named(names::OPERATION, attributes) == Some(FETCH_RESPONSE)
 }
 
-/// Whether a span that is no call repeats one: it says nothing of calls that were made.
+/// Returns whether a span that is no call repeats one; it is no evidence of the calls that were made.
 pub(super) fn repeats_a_call(name: &str, attributes: &impl Lookup) -> bool {
     attributes.groups() & FOREIGN != 0
         && (text_is("logfire.span_type", "pending_span", attributes)
@@ -95,7 +96,7 @@ fn text_is(key: &str, word: &str, attributes: &impl Lookup) -> bool {
     attributes.text_at(key) == Some(word)
 }
 
-/// Whether a span has the format's own marks.
+/// Returns whether a span has the format's own marks.
 pub(super) fn is_own(groups: u8, attributes: &impl Lookup) -> bool {
     const MARKS: [Name; 4] = [
         names::STATUS,
@@ -107,8 +108,8 @@ pub(super) fn is_own(groups: u8, attributes: &impl Lookup) -> bool {
     groups & OWN != 0 && MARKS.iter().any(|name| own(name).any(|key| attributes.has(key)))
 }
 
-/// Whether a span is one that an emitter of this format wrote: it has the format's own marks, or it names neither a
-/// model nor a tool, as older emitters do, whose spans have the model's name.
+/// Returns whether an emitter of this format wrote a span: it has the format's own marks, or it names neither a model
+/// nor a tool, as older emitters do, whose spans have the model's name.
 pub(super) fn is_of_the_format(attributes: &impl Lookup) -> bool {
     let groups = attributes.groups();
     let is_bare = groups & FOREIGN == 0
@@ -152,7 +153,7 @@ fn named_type(name: &str, attributes: &impl Lookup) -> EventType {
     EventType::Unknown
 }
 
-/// Whether a span passes a test.
+/// Returns whether a span passes a test.
 pub(super) fn passes(test: &Test, name: &str, attributes: &impl Lookup) -> bool {
     match test {
         Test::Word(key, words) => word(key, attributes)
@@ -213,7 +214,7 @@ pub(crate) fn tool_name<'a>(name: &'a str, attributes: &'a impl Lookup) -> Cow<'
     source_text(TOOL_NAME, attributes).unwrap_or(Cow::Borrowed(name))
 }
 
-/// Whether the span of a model call holds an answer.
+/// Returns whether the span of a model call holds an answer.
 pub(super) fn has_answer<S: SpanView>(span: &S, facts: &SpanFacts<'_, S::Attributes>) -> bool {
     // The events first: they are few, and the format's own calls have their answer there.
     has_message_event(span, events::RESPONSE, true)
@@ -222,21 +223,21 @@ pub(super) fn has_answer<S: SpanView>(span: &S, facts: &SpanFacts<'_, S::Attribu
         || ANSWER_FIELDS.iter().any(|(_, key, _)| facts.says(key))
 }
 
-/// Whether it holds what was asked.
+/// Returns whether the span of a model call holds a prompt.
 pub(super) fn has_prompt<S: SpanView>(span: &S, facts: &SpanFacts<'_, S::Attributes>) -> bool {
     has_message_event(span, events::PROMPT, false)
         || facts.says(names::INPUT_MESSAGES.written())
         || has_content(PROMPT, facts)
 }
 
-/// Whether the span of a tool call holds its arguments.
+/// Returns whether the span of a tool call holds its arguments.
 pub(super) fn has_arguments<S: SpanView>(span: &S, facts: &SpanFacts<'_, S::Attributes>) -> bool {
     span.events().any(|(name, _)| events::TOOL_ARGUMENTS.is(name))
         || has_content(ARGUMENTS, facts)
         || ARGUMENT_FIELDS.iter().any(|(_, key, _)| facts.says(key))
 }
 
-/// Whether it holds its result.
+/// Returns whether the span of a tool call holds its result.
 pub(super) fn has_result<S: SpanView>(span: &S, facts: &SpanFacts<'_, S::Attributes>) -> bool {
     let in_event = |name: &str| {
         OUTPUT_EVENTS

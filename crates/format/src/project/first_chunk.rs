@@ -1,4 +1,4 @@
-//! How long the first chunk of a streamed answer took to come, in every vocabulary.
+//! Time to the first chunk of a streamed answer, in every vocabulary.
 
 use std::time::Duration;
 
@@ -10,8 +10,8 @@ use crate::vocabulary::FIRST_CHUNK;
 /// Longer times are none: a day.
 const MAX_MICROSECONDS: f64 = 86_400_000_000.0;
 
-/// How long the first chunk of a streamed answer took to come, by the attributes of the model call; `None` where they do not
-/// say.
+/// Time to the first chunk of a streamed answer, from the attributes of the model call; `None` without such an
+/// attribute.
 pub(super) fn time_to_first_chunk(attributes: &Map<String, Value>) -> Option<Duration> {
     FIRST_CHUNK.iter().find_map(|(_, key, unit)| {
         let stored = attributes.get(*key)?;

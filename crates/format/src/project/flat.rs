@@ -28,7 +28,7 @@ pub(super) fn list(attributes: &Map<String, Value>, key: &str) -> Option<Value> 
     }
 }
 
-/// Whether an item says anything: some emitters write the role of an answer that never came.
+/// Returns whether an item has content: some emitters write the role of an answer that never came.
 fn has_content(item: &Value) -> bool {
     item.as_object()
         .is_none_or(|message| message.keys().any(|key| key != "role"))

@@ -1,6 +1,8 @@
-//! Marks of a span beside its type: a tool on the span of a model call, a tool only in the name of a span, a model's tokens
-//! on the span of a tool call, an answer from a recording, an outcome that is unknown, the tokens of what was asked of a
-//! model that is no model call.
+//! Marks of a span in addition to its type.
+//!
+//! The marks are: a tool on the span of a model call, a tool only in the name of a span, a model's tokens on the span
+//! of a tool call, an answer from a recording, an unknown outcome, the tokens of a request to a model that is no model
+//! call.
 
 use std::borrow::Cow;
 
@@ -59,7 +61,7 @@ pub(super) fn other_marks(
     boxed(marks)
 }
 
-/// What a span that is no call asked of a model.
+/// The request to a model on a span that is no model call.
 fn service(span: &SpanRecord, facts: &WholeFacts<'_>, payload: &Payload) -> Option<ServiceCall> {
     let usage = service_usage(payload.event_type(), facts)?;
     Some(ServiceCall {
@@ -70,8 +72,8 @@ fn service(span: &SpanRecord, facts: &WholeFacts<'_>, payload: &Payload) -> Opti
     })
 }
 
-/// The tokens of what was asked of a model that is no model call. What the proxy saw: a library may report the same on
-/// several levels, and the proxy beside it.
+/// The tokens of a request to a model that is no model call, such as embeddings. Only requests that the proxy saw
+/// count: a library may report the same one on several levels, in addition to the proxy.
 pub fn service_usage(event_type: EventType, attributes: &impl Lookup) -> Option<Usage> {
     if event_type != EventType::Unknown || attributes.text_at(names::SOURCE.written()) != Some(PROXY) {
         return None;
@@ -83,7 +85,7 @@ pub fn service_usage(event_type: EventType, attributes: &impl Lookup) -> Option<
         usage.prompt_tokens = usage.prompt_tokens.or(usage.total_tokens);
         usage.completion_tokens = usage.prompt_tokens.map(|_| 0);
     }
-    // What is charged by anything else than tokens has no price here, and is not free.
+    // A request that is charged by any unit but tokens has no price here, and is not free.
     let is_charged = usage != Usage::default() || attributes.says(names::USAGE_NOT_COUNTED.written());
     is_charged.then_some(usage)
 }
@@ -92,7 +94,7 @@ fn boxed(marks: OtherMarks) -> Option<Box<OtherMarks>> {
     (marks != OtherMarks::default()).then(|| Box::new(marks))
 }
 
-/// Whether the span of a call says that a recorded answer answered it.
+/// Returns whether the span of a call says that it was answered from a recording.
 pub fn is_replayed(attributes: &impl Lookup) -> bool {
     attributes.truth_at(names::REPLAYED.written()) == Some(true)
 }

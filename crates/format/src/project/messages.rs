@@ -13,10 +13,10 @@ use crate::{SpanEvent, SpanRecord};
 use super::flat;
 use super::values::{parsed, shaped, structure, value};
 
-/// Where the body of a message is, in an event that does not spread it over its attributes.
+/// Keys of the message body, in an event that does not spread it over its attributes.
 const BODIES: [&str; 3] = ["gen_ai.event.content", "event_body", "body"];
 
-/// What the model was asked.
+/// The prompt of a model call.
 ///
 /// Without a span event: the messages of `gen_ai.input.messages`, together with `gen_ai.system_instructions`, where
 /// there are some, as `{"system_instructions": …, "messages": …}`.
@@ -40,7 +40,7 @@ pub(super) fn prompt(span: &SpanRecord, attributes: &Map<String, Value>) -> Valu
     }
 }
 
-/// What the model answered.
+/// The response of a model call.
 pub(super) fn response(span: &SpanRecord, attributes: &Map<String, Value>) -> Value {
     if let Some(messages) = event_messages(span, attributes, true) {
         return shaped(messages);
@@ -74,7 +74,7 @@ pub(super) fn finish_reason(span: &SpanRecord) -> Option<String> {
         })
 }
 
-/// What a tool was given, where the format's own span event does not say it.
+/// The arguments of a tool call, where the format's own span event has none.
 pub(super) fn arguments(span: &SpanRecord, attributes: &Map<String, Value>) -> Option<Value> {
     first(ARGUMENTS, attributes)
         .or_else(|| output_event(span, false))
@@ -87,7 +87,7 @@ pub(super) fn arguments(span: &SpanRecord, attributes: &Map<String, Value>) -> O
         .map(called_with)
 }
 
-/// What reporters put around the arguments of a call: decorators, callbacks, wrappers of methods.
+/// Keys that reporters put around the arguments of a call: decorators, callbacks, wrappers of methods.
 const CALL_REPORT: [&str; 7] = [
     "args",
     "input_str",
@@ -110,7 +110,7 @@ fn called_with(arguments: Value) -> Value {
         return Value::Object(map);
     }
     let is_empty = |value: &Value| !says(value) || *value == json!({}) || *value == json!([]);
-    // What a callback has beside the arguments is its own.
+    // The other keys of a callback are its own and no arguments.
     let places: &[&str] = match map.get("input_str") {
         Some(_) => &["inputs", "input_str"],
         None => &["inputs", "kwargs", "args"],
@@ -142,7 +142,7 @@ fn in_message(value: Value, part_type: &str, member: &str) -> Value {
     }
 }
 
-/// What a tool gave, where the format's own span event does not say it.
+/// The result of a tool call, where the format's own span event has none.
 pub(super) fn result(span: &SpanRecord, attributes: &Map<String, Value>) -> Option<Value> {
     // Strands gives what the model gets, in blocks.
     let is_blocks = attributes.contains_key("gen_ai.tool.status");
@@ -226,7 +226,7 @@ fn of_blocks(content: Value) -> Value {
     }
 }
 
-/// Whether a value is more than null and an empty text.
+/// Returns whether a value is neither null nor an empty text.
 fn says(value: &Value) -> bool {
     !value.is_null() && value.as_str() != Some("")
 }
@@ -324,7 +324,7 @@ fn with_instructions(request: Value) -> Value {
     }
 }
 
-/// Whether a list of messages begins with instructions, so that those stored beside it are the same.
+/// Returns whether a list of messages begins with instructions, so that those stored separately are the same.
 fn begins_with_instructions(messages: &Value) -> bool {
     let first = messages.as_array().and_then(|messages| messages.first());
     let role = first.and_then(|first| first.get("role")?.as_str());
@@ -350,8 +350,8 @@ fn with_function_calls(mut messages: Value) -> Value {
     messages
 }
 
-/// Whether the span events are the messages of a conversation, as OpenTelemetry had them for a time: the format's own
-/// model calls have two of the same names, but no other.
+/// Returns whether the span events are the messages of a conversation, as in earlier versions of OpenTelemetry: the
+/// format's own model calls have two of the same names, but no other.
 fn is_conversation(span: &SpanRecord) -> bool {
     span.events.iter().any(|event| {
         let convention = MESSAGE_EVENTS.iter().find(|message| message.name == event.name);
@@ -413,7 +413,7 @@ fn message(event: &MessageEvent, attributes: &Map<String, Value>) -> Value {
     Value::Object(message)
 }
 
-/// What a text is JSON of, when it is an object or a list; any other text is a text.
+/// Parses the JSON text of an object or a list; any other text stays a text.
 fn structured(stored: &Value) -> Value {
     match stored.as_str() {
         Some(text) if text.trim_start().starts_with(['{', '[']) => parsed(stored),

@@ -57,7 +57,7 @@ const JOINED_WITH: &str = "joined_with";
 const FIRST_CHUNK_MS: &str = "time_to_first_chunk_ms";
 /// The key of a call's `meta` that says which attempt it is, from 1, where its recorder says so.
 const ATTEMPT: &str = "attempt";
-/// The key of a model call's `meta` that says which of the calls it is that `tracer record` kept beside the run, from 1.
+/// Key in a model call's `meta`: its index among the calls that `tracer record` stored with the run, from 1.
 const CALL_NUMBER: &str = "call_number";
 /// The key of a record's `meta` that says that its outcome is unknown.
 const OUTCOME: &str = "outcome";
@@ -82,9 +82,9 @@ const SERVICE_TIER: &str = "service_tier";
 /// end of the root gives `RUN_END`; a root that has not ended gives none. Records come in the order in which they
 /// happened: by instant, then `RUN_START` first and `RUN_END` last, then as they stand in the file.
 ///
-/// A call that several instrumentations recorded is one call: of its spans the one that says most, with what the others
-/// know besides, where one of them says that it is, and `meta.joined_with`; the others are `UNKNOWN`, and `meta.same_call`
-/// names it.
+/// A call that several instrumentations recorded is one call: the span that says most, merged with what the others know
+/// where one of them says that it is the same call, and with `meta.joined_with`; the others are `UNKNOWN`, and
+/// `meta.same_call` names it.
 ///
 /// A prompt or response that an emitter stored as several span events is the list of their contents. A failed call that
 /// the next call tries again says in `meta.attempt_of` which call it is an attempt at: the last one of them.
@@ -204,13 +204,13 @@ fn correlate_records(spans: &[SpanRecord], own: &[usize], placed: &mut [(Timesta
     }
 }
 
-/// Whether records of a type count as calls.
+/// Returns whether records of a type count as calls.
 pub fn is_call(event_type: EventType) -> bool {
     matches!(event_type, EventType::LlmCall | EventType::ToolCall)
 }
 
-/// Whether a span is a model or tool call that anything else than a recorder of this library recorded. A call is recorded
-/// twice only beside such a one.
+/// Returns whether a span is a model or tool call that anything else than a recorder of this library recorded. Only
+/// where a run has such a span can a call be recorded twice.
 ///
 /// ```
 /// use tracer_sdk::testing::capture;
@@ -308,7 +308,7 @@ pub fn mark_attempt(record: &mut Record, call: &str) {
     record.meta.entry(ATTEMPT_OF).or_insert_with(|| Value::from(call));
 }
 
-/// Whether records of a type can be attempts, or stand between two.
+/// Returns whether records of a type can be attempts, or stand between two.
 pub fn is_watched(event_type: EventType) -> bool {
     matches!(
         event_type,
@@ -334,7 +334,7 @@ pub fn count_records(records: &[Record]) -> Counts {
     counts
 }
 
-/// What comes first among records of the same instant.
+/// Sort rank among records of the same instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rank {
     /// The start of the run.

@@ -1,7 +1,7 @@
 //! The normal form of a model's name: what a report asked and what another one saw answered are one model by it.
 
-/// What stands before the model's name, with a colon: `openai:gpt-5`. Of other names the part behind the colon is a size or a
-/// variant: `qwen3:4b`.
+/// Provider prefixes of a model name, with a colon: `openai:gpt-5`. In other names the part behind the colon is a size
+/// or a variant: `qwen3:4b`.
 const PROVIDERS: [&str; 24] = [
     "anthropic",
     "azure",

@@ -15,7 +15,7 @@ use crate::vocabulary::{
 };
 use crate::{EventType, Outcome, RecordedStatus, StatusCode, Usage, error_type};
 
-/// How a span ended, and whether it only waits for a person, which is no failure.
+/// Outcome of a span, and a flag for a span that only waits for a person, which is no failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SpanOutcome {
     pub(crate) outcome: Outcome,
@@ -90,7 +90,8 @@ pub(super) fn span_outcome<S: SpanView>(
     }
 }
 
-/// Whether the program of a tool exited with another code than 0. An outline has no negative numbers, which are none.
+/// Returns whether the program of a tool exited with another code than 0. An outline has no negative numbers, which are
+/// none.
 pub(super) fn has_failed_exit(attributes: &impl Lookup) -> bool {
     let text = attributes.text_at(EXIT_CODE);
     attributes.says(EXIT_CODE)
@@ -121,7 +122,7 @@ pub fn error_class<'a, S: SpanView>(
         .or_else(|| in_exception().map(Cow::Borrowed))
 }
 
-/// Whether anything was seen of what a model call brought back: an answer, its identity, its end, its tokens.
+/// Returns whether anything of a model call's reply was seen: an answer, its ID, its finish reason, its tokens.
 pub(super) fn has_reply<S: SpanView>(span: &S, facts: &SpanFacts<'_, S::Attributes>) -> bool {
     has_answer(span, facts)
         || [RESPONSE_ID, RESPONSE_MODEL, FINISH_REASON]

@@ -76,7 +76,7 @@ pub enum PromotedEvent {
     LoopWarning,
 }
 
-/// What a span event of the root with this name is promoted as, if it is.
+/// The type that a span event of the root with this name is promoted to, if it is.
 pub fn promoted_type(name: &str) -> Option<PromotedEvent> {
     [
         (events::EXCEPTION, PromotedEvent::Exception),
@@ -98,7 +98,7 @@ impl PromotedEvent {
     }
 }
 
-/// How the run ended, by its root.
+/// The end of the run, from its root span.
 pub(super) fn run_end(root: &SpanRecord) -> Payload {
     Payload::RunEnd {
         status: match root.status_code {
@@ -170,7 +170,7 @@ pub fn response_model(attributes: &impl Lookup) -> Option<Cow<'_, str>> {
     source_text(RESPONSE_MODEL, attributes)
 }
 
-/// Who sells the model, as far as anybody says.
+/// Provider of the model: as recorded, else as implied by the other attributes or by the name of the model.
 pub fn provider<'a>(name: &str, attributes: &'a impl Lookup) -> Cow<'a, str> {
     let implied = || {
         let fits =
@@ -359,7 +359,7 @@ fn loop_warning(attributes: &Map<String, Value>) -> Payload {
     }
 }
 
-/// Whether a span failed, and of what.
+/// Status of a span, and its error if it failed.
 fn status_and_error(
     span: &SpanRecord,
     facts: &WholeFacts<'_>,
@@ -420,7 +420,7 @@ fn call_error(span: &SpanRecord, facts: &WholeFacts<'_>, event_type: EventType) 
     error
 }
 
-/// What a span that waits for a person says of it.
+/// Message of a span that waits for a person.
 pub(super) fn waiting_words(span: &SpanRecord, facts: &WholeFacts<'_>) -> String {
     call_error(span, facts, EventType::Unknown).message
 }

@@ -1,4 +1,4 @@
-//! What is said about a step beside what it did, as lists in its `meta`: ratings, guardrails, decisions, hand-overs.
+//! Remarks on a step in its `meta`: ratings, guardrails, decisions, hand-overs.
 
 use serde_json::{Map, Value, json};
 
@@ -122,8 +122,8 @@ fn flat_evaluations(attributes: &Map<String, Value>) -> Vec<Value> {
     ratings.collect()
 }
 
-/// Whether a tool of this name ends the work of an agent, as the form of its answer or by a hand-over to another one: it may
-/// bring no result, and has not failed then.
+/// Returns whether a tool of this name ends the work of an agent, as the form of its answer or by a hand-over to
+/// another one: it may bring no result, and has not failed then.
 ///
 /// ```
 /// use tracer_format::is_closing_tool;

@@ -7,9 +7,9 @@ use crate::{Usage, UsageGap};
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct TokenCounts {
     counts: [Option<u64>; Usage::PARTS],
-    /// Tokens of the prompt beside the input.
+    /// Tokens of the prompt that the input does not include.
     pub(super) beside_input: u64,
-    /// Whether input does not include what was read from the cache, what was written to it, and output not reasoning.
+    /// `true` when input does not include cache reads; likewise cache writes, and reasoning for output.
     pub(super) is_read_beside: bool,
     pub(super) is_write_beside: bool,
     pub(super) is_reasoning_beside: bool,
@@ -45,8 +45,8 @@ impl TokenCounts {
         self.gap = self.gap.max(other.gap);
     }
 
-    /// The usage of these counts. A total decides what is beside what: where the counts as they are add up to it, nothing
-    /// is; else what its emitter is known for, if that adds up; else the one other reading that does.
+    /// The usage of these counts. A total decides which counts are exclusive: none where the counts as they are add up
+    /// to it; else those that its emitter is known for, if that adds up; else those of the one other reading that does.
     pub(super) fn usage(&self) -> Usage {
         const SHARES: usize = 4;
         let (input, output, total) = (
@@ -60,7 +60,7 @@ impl TokenCounts {
             (self.beside_input, true),
             (self.get(Count::Reasoning).unwrap_or(0), self.is_reasoning_beside),
         ];
-        // The bit of each share says whether it is beside its side.
+        // The bit of each share is set when its side does not include it.
         let with = |reading: u8| {
             let beside = |place: usize| match shares.get(place) {
                 Some((tokens, _)) if reading >> place & 1 == 1 => *tokens,
@@ -105,14 +105,14 @@ impl TokenCounts {
             prompt_tokens,
             completion_tokens,
             total_tokens: total.or_else(|| sum((prompt_tokens, completion_tokens))),
-            // Of a call of which no count is known there is nothing to price.
+            // A call without any known count has nothing to price.
             gap: self.gap.filter(|_| self.counts.iter().any(Option::is_some)),
             ..Usage::from_parts(self.counts)
         }
     }
 }
 
-/// Both sides together, as far as they are known.
+/// Sum of both sides; `None` where neither is known.
 pub(super) fn sum((prompt, completion): (Option<u64>, Option<u64>)) -> Option<u64> {
     match (prompt, completion) {
         (None, None) => None,

@@ -13,9 +13,9 @@ use crate::vocabulary::{
 };
 use crate::{Usage, UsageGap, names};
 
-/// The tokens of a call. Input includes cached tokens and output includes reasoning, whatever the provider counts; what is
-/// not known is not zero: neither is a zero beside an answer. A total that is given is kept, another one is the sum of what
-/// is known.
+/// The tokens of a call. Input includes cached tokens and output includes reasoning, whatever the provider counts. An
+/// unknown count is not zero, and a zero on a call with an answer is an unknown count. A total that is given is kept,
+/// another one is the sum of the known counts.
 pub fn call_usage<S: SpanView>(span: &S, facts: &SpanFacts<'_, S::Attributes>) -> Usage {
     let mut usage = usage(facts);
     let sides = (usage.prompt_tokens, usage.completion_tokens);
@@ -160,7 +160,7 @@ pub fn remove_usage(attributes: &mut Map<String, Value>) {
 /// knows its input and output, the other adds shares alone.
 pub(super) fn fill_usage(usage: &mut Usage, other: &Usage) {
     const WHOLES: usize = 3;
-    // Zero beside a call is not known.
+    // Zero for a call is an unknown count.
     if !other.parts().into_iter().flatten().any(|tokens| tokens > 0) {
         return;
     }
@@ -184,8 +184,7 @@ pub(super) fn fill_usage(usage: &mut Usage, other: &Usage) {
     };
 }
 
-/// Adds what is known of the tokens of an answer from when it was asked for again: the larger usage is the answer's, and
-/// never their sum.
+/// Merges the usage of an answer that was fetched again: the larger usage is the answer's, and never their sum.
 pub(super) fn take_larger(usage: &mut Usage, other: &Usage) {
     let size = |usage: &Usage| {
         usage
@@ -201,7 +200,7 @@ pub(super) fn take_larger(usage: &mut Usage, other: &Usage) {
     }
 }
 
-/// What in a usage cannot be: a total that is not its parts, a share above its whole.
+/// Describes an inconsistent usage: a total that is not the sum of its parts, a share above its whole.
 pub(super) fn contradiction(usage: &Usage) -> Option<String> {
     let (input, output, total) = (usage.prompt_tokens, usage.completion_tokens, usage.total_tokens);
     let sum = sum((input, output)).unwrap_or(0);

@@ -21,7 +21,7 @@ const MAX_FURTHER: usize = 32;
 /// The most characters of a path that are kept.
 const MAX_NAME: usize = 96;
 
-/// What a usage object says: each of its numbers is in the usage, part of another one, or named as not counted.
+/// Content of a usage object: each of its numbers is in the usage, part of another one, or named as not counted.
 ///
 /// ```
 /// use serde_json::json;
@@ -35,10 +35,10 @@ const MAX_NAME: usize = 96;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UsageObject {
-    /// The counts, and whether something is charged besides.
+    /// The counts, and a mark for any further charge.
     pub usage: Usage,
     /// The paths of numbers that have no count and are part of none: those that are not understood, and those that are
-    /// charged beside tokens.
+    /// charged in addition to tokens.
     pub not_counted: Vec<String>,
     /// Those of them that are whole numbers above zero.
     pub further: Vec<(String, u64)>,
@@ -68,7 +68,7 @@ impl UsageObject {
     }
 }
 
-/// Whether a text means the usual prices.
+/// Returns whether a text means the usual prices.
 pub(super) fn is_usual(name: &str, text: &str) -> bool {
     let usual = USUAL_TEXTS.iter().find(|(known, _)| *known == name);
     usual.is_none_or(|(_, values)| {
@@ -81,7 +81,7 @@ pub(super) fn is_usual(name: &str, text: &str) -> bool {
 pub(super) struct UsageNumbers {
     /// By their normalised paths; those of a list's items are summed.
     known: BTreeMap<String, u64>,
-    /// What was used besides for the same answer.
+    /// Further usage for the same answer.
     added: Option<Usage>,
     pub(super) not_counted: Vec<String>,
     pub(super) further: Vec<(String, u64)>,
@@ -119,7 +119,7 @@ impl UsageNumbers {
         numbers
     }
 
-    /// Names what is charged beside tokens, or contradicts another number.
+    /// Lists the numbers that are charged in addition to tokens, or that contradict another number.
     fn leave_out_uncounted(&mut self) {
         let numbers = self;
         let has_input = numbers.source(Count::Input).is_some();
@@ -282,7 +282,7 @@ impl UsageNumbers {
         }
     }
 
-    /// What was written to the cache, where its lifetimes are counted alone.
+    /// Tokens written to the cache, where only its lifetimes are counted.
     fn written_by_lifetime(&self) -> Option<u64> {
         let hour = self.source(Count::CacheWrite1h).map(|(_, tokens)| tokens);
         match (hour, self.sum_of(Part::WrittenFor5m)) {
@@ -291,8 +291,8 @@ impl UsageNumbers {
         }
     }
 
-    /// What Anthropic asked the model for one answer: the usage around it has that of the messages, and not that of what
-    /// was summed up before; anything else may be another model's.
+    /// Reads the requests that Anthropic made to the model for one answer: the usage around it has that of the
+    /// messages, and not that of earlier compaction; anything else may be another model's.
     fn iterations(&mut self, iterations: &[Value]) {
         let (mut included, mut added) = (Usage::default(), None::<Usage>);
         for iteration in iterations {

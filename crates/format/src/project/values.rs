@@ -14,7 +14,7 @@ pub trait Lookup {
     /// The text under a key, if it is one.
     fn text_at(&self, key: &str) -> Option<&str>;
 
-    /// Whether there is a value that is not null under a key.
+    /// Returns whether there is a value that is not null under a key.
     fn has(&self, key: &str) -> bool;
 
     /// The whole number, zero or more, under a key, if it is one; a text of its digits is.
@@ -26,7 +26,7 @@ pub trait Lookup {
     /// The object or array under a key, stored as such or as JSON text.
     fn structure_at(&self, key: &str) -> Option<Cow<'_, Value>>;
 
-    /// Whether there is a key that begins so.
+    /// Returns whether there is a key with this prefix.
     fn has_beginning(&self, beginning: &str) -> bool;
 
     /// The numbers under keys that begin so, with the rest of each key; `None` for one that is not whole, or below zero.
@@ -35,7 +35,7 @@ pub trait Lookup {
     /// The groups that the keys belong to, see `key_use`.
     fn groups(&self) -> u8;
 
-    /// Whether the value under a key says something: no null, and no empty text.
+    /// Returns whether the value under a key is neither null nor an empty text.
     fn says(&self, key: &str) -> bool {
         self.has(key) && self.text_at(key) != Some("")
     }
@@ -173,7 +173,7 @@ pub(super) fn texts(name: Name, attributes: &impl Lookup) -> impl Iterator<Item 
     spellings.filter_map(|spelling| attributes.text_at(spelling))
 }
 
-/// Whether there is a value that is not null under one of the spellings.
+/// Returns whether there is a value that is not null under one of the spellings.
 pub(super) fn is_present(name: Name, attributes: &impl Lookup) -> bool {
     name.spellings().iter().any(|spelling| attributes.has(spelling))
 }
@@ -224,8 +224,8 @@ fn whole_float(float: f64) -> Option<u64> {
     ((0.0..=EXACT).contains(&float) && float.fract() == 0.0).then_some(float as u64)
 }
 
-/// What a JSON text means; a text that is not JSON (a marker, a text that was cut) and a value that is not a text
-/// mean themselves.
+/// Parses a JSON text; a text that is not JSON (a marker, a text that was cut) and a value that is not a text stay as
+/// they are.
 pub(super) fn parsed(stored: &Value) -> Value {
     match stored {
         Value::String(text) => serde_json::from_str(text).unwrap_or_else(|_| stored.clone()),

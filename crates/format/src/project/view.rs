@@ -1,4 +1,6 @@
-//! [`SpanView`]: what the projection looks at of a span, be it read whole or in outline; both must come to the same.
+//! [`SpanView`]: the parts of a span that the projection reads.
+//!
+//! A span may be read whole or in outline; both must give the same result.
 
 use std::borrow::Cow;
 
@@ -13,7 +15,7 @@ const DETAILS_EVENT: &str = "gen_ai.client.inference.operation.details";
 
 /// A span, read whole or in outline.
 pub trait SpanView {
-    /// How attributes are kept.
+    /// Storage of the attributes.
     type Attributes: Lookup;
 
     /// Its name.
@@ -28,7 +30,7 @@ pub trait SpanView {
     /// Its status.
     fn status_code(&self) -> StatusCode;
 
-    /// Whether it is a root.
+    /// Returns whether it is a root.
     fn is_root(&self) -> bool {
         self.ids().1.is_none()
     }
@@ -113,8 +115,8 @@ impl<A: Lookup> SpanView for ParsedSpan<'_, A> {
     }
 }
 
-/// The attributes of a span, and behind them those of its details. What their keys say is asked again and again, and known: to find
-/// it takes a look at every key.
+/// The attributes of a span, followed by those of its details. The groups of their keys are cached, because they are
+/// queried repeatedly and to find them takes a scan of every key.
 #[derive(Debug)]
 pub struct SpanFacts<'a, A> {
     own: &'a A,

@@ -1,4 +1,4 @@
-//! Where prompts, answers, arguments and results are (capture, section 1).
+//! Sources of prompts, answers, arguments and results (capture, section 1).
 
 use super::Vocabulary::{
     self, AiSdk, ClaudeCode, Codex, GeminiCli, Genkit, GoogleAdk, Haystack, LangSmith, Langfuse, LiveKit,
@@ -13,7 +13,7 @@ pub(crate) struct Content {
     pub(crate) form: ContentForm,
 }
 
-/// How a content is stored.
+/// Storage form of a content.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ContentForm {
     /// Under the key: a value, or its JSON text.
@@ -39,7 +39,7 @@ macro_rules! contents {
     (@form $form:ident ($with:expr)) => { ContentForm::$form($with) };
 }
 
-/// What a model was asked, where neither span events nor OpenTelemetry's messages say it.
+/// Prompt of a model call, where neither span events nor OpenTelemetry's messages have it.
 pub(crate) const PROMPT: &[Content] = contents! {
     OpenInference "llm.input_messages", Flat;
     OpenInference "llm.prompts", Flat;
@@ -63,7 +63,7 @@ pub(crate) const PROMPT: &[Content] = contents! {
     GeminiCli "request_text";
 };
 
-/// What it answered, likewise.
+/// Response of a model call, where neither span events nor OpenTelemetry's messages have it.
 pub(crate) const ANSWER: &[Content] = contents! {
     OpenInference "llm.output_messages", Flat;
     OpenInference "llm.choices", Flat;
@@ -94,7 +94,7 @@ pub(crate) const ANSWER_FIELDS: &[(Vocabulary, &str, &str)] = &[
     (AiSdk, "ai.result.toolCalls", "tool_calls"),
 ];
 
-/// What a tool was given.
+/// Arguments of a tool call.
 pub(crate) const ARGUMENTS: &[Content] = contents! {
     OtelGenAi "gen_ai.tool.call.arguments";
     AiSdk "ai.toolCall.args";
@@ -125,7 +125,7 @@ pub(crate) const ARGUMENT_FIELDS: &[(Vocabulary, &str, &str)] = &[
     (ClaudeCode, "full_command", "command"),
 ];
 
-/// What a tool gave.
+/// Result of a tool call.
 pub(crate) const RESULT: &[Content] = contents! {
     OtelGenAi "gen_ai.tool.call.result";
     AiSdk "ai.toolCall.result";
@@ -155,9 +155,9 @@ pub(crate) struct MessageEvent {
     pub(crate) name: &'static str,
     /// The role of a message that names none.
     pub(crate) role: &'static str,
-    /// Whether it is an answer.
+    /// `true` for an answer.
     pub(crate) is_answer: bool,
-    /// Whether only this convention has it, and not the format's own model calls too.
+    /// `true` when only this convention has it, and not the format's own model calls too.
     pub(crate) is_telling: bool,
 }
 
@@ -187,7 +187,7 @@ pub(crate) struct ContentEvent {
     pub(crate) vocabulary: Vocabulary,
     pub(crate) name: &'static str,
     pub(crate) keys: &'static [&'static str],
-    /// Whether it is an answer.
+    /// `true` for an answer.
     pub(crate) is_answer: bool,
 }
 

@@ -8,7 +8,7 @@ use super::Vocabulary::{
 use super::kinds::{Pattern, Test};
 use crate::names;
 
-/// Where a field may be.
+/// Possible source of a field.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FieldSource {
     pub(crate) vocabulary: Vocabulary,
@@ -16,7 +16,7 @@ pub(crate) struct FieldSource {
     pub(crate) form: SourceForm,
 }
 
-/// How a source holds its field.
+/// Form of a field in its source.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum SourceForm {
     /// As it is.
@@ -117,7 +117,7 @@ pub(crate) const TEMPERATURE: &[FieldSource] = sources! {
     GoogleAdk "gcp.vertex.agent.llm_request", Within(["config", "temperature"]);
 };
 
-/// How long the first chunk of a streamed answer took to come, and how many microseconds the number counts.
+/// Time to the first chunk of a streamed answer, with the microseconds per unit of the number.
 pub(crate) const FIRST_CHUNK: &[(super::Vocabulary, &str, f64)] = &[
     (Tracer, "tracer.time_to_first_chunk_ms", 1_000.0),
     (OtelGenAi, "gen_ai.response.time_to_first_chunk", 1_000_000.0),
@@ -175,10 +175,10 @@ pub(crate) const CALL_ID: &[FieldSource] = sources! {
     Codex "call_id";
 };
 
-/// What stands in the place of a call's ID where the emitter knows none.
+/// Placeholder for a call's ID where the emitter knows none.
 pub(crate) const NO_CALL_ID: &[(Vocabulary, &str)] = &[(GoogleAdk, "<not specified>")];
 
-/// What makes a span a failed one beside its status code and our own status.
+/// Tests for a failed span, in addition to its status code and our own status.
 pub(crate) const FAILURES: &[(Vocabulary, &[Test])] = &[
     (OtelGenAi, &[Test::Has(&["error.type"])]),
     (OtelGenAi, &[Test::Word("otel.status_code", &["error"])]),
@@ -225,7 +225,7 @@ pub(crate) const FAILURES: &[(Vocabulary, &[Test])] = &[
 /// The exit code of the program that a tool ran: any other than 0 makes it a failed one.
 pub(crate) const EXIT_CODE: &str = "process.exit.code";
 
-/// What says of a span without a status that it ended well, whatever else of it was recorded.
+/// Tests for a successful span without a status, whatever else of it was recorded.
 pub(crate) const SUCCESSES: &[(Vocabulary, &[Test])] = &[
     (OtelGenAi, &[Test::Word("otel.status_code", &["ok"])]),
     (Rig, &[Test::Word("gen_ai.tool.call.outcome", &["success"])]),
@@ -239,7 +239,7 @@ pub(crate) const SUCCESSES: &[(Vocabulary, &[Test])] = &[
     ),
 ];
 
-/// What says of a call that it waits for a person.
+/// Tests for a call that waits for a person.
 pub(crate) const WAITS: &[(Vocabulary, &[Test])] = &[
     (PydanticAi, &[Test::Has(&["pydantic_ai.tool.deferral.name"])]),
     // A long-running tool gives nothing yet.
@@ -252,7 +252,7 @@ pub(crate) const WAITS: &[(Vocabulary, &[Test])] = &[
     ),
 ];
 
-/// What says of a model call that its answer was still being made when the span ended: in the background.
+/// Tests for a model call whose answer was still being generated when the span ended: in the background.
 pub(crate) const UNFINISHED: &[(Vocabulary, &[Test])] = &[(
     OtelGenAi,
     &[Test::Word(
@@ -271,7 +271,7 @@ pub(crate) const ERROR_TYPE: &[FieldSource] = sources! {
     Mcp "rpc.response.status_code";
 };
 
-/// What a failure says; our own names come before, an `exception` event and the status description behind.
+/// Error message of a failure; our own names come before, an `exception` event and the status description after.
 pub(crate) const ERROR_MESSAGE: &[FieldSource] = sources! {
     OtelGenAi "exception.message";
     OtelGenAi "error.message";

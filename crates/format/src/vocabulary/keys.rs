@@ -26,7 +26,7 @@ pub(crate) const TOKENS: u8 = 8;
 /// The key is in a namespace of counts, and no table has it: its number is read by its name, or said not to be counted.
 pub(crate) const FURTHER: u8 = 16;
 
-/// What is kept of a value under a key.
+/// Use of the value under a key.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a use of its own")]
 pub(crate) struct KeyUse {
@@ -36,9 +36,9 @@ pub(crate) struct KeyUse {
     pub(crate) is_noted: bool,
     /// An index needs its value.
     pub(crate) is_indexed: bool,
-    /// What is inside it is needed, also where it is no text.
+    /// The content inside it is needed, also where it is no text.
     pub(crate) is_structured: bool,
-    /// What the key says by itself.
+    /// Groups of the key itself.
     pub(crate) groups: u8,
 }
 
@@ -49,7 +49,7 @@ type Bucket = Vec<(&'static str, KeyUse)>;
 /// of reading.
 static KEYS: Computed<Vec<Bucket>> = Computed::new(KnownKeys::all);
 
-/// How a key is used; `None` where it is not.
+/// Use of a key; `None` where it is not used.
 pub(crate) fn key_use(key: &str) -> Option<KeyUse> {
     let bucket = KEYS.get(key.len()).map(Vec::as_slice).unwrap_or_default();
     let used = bucket.iter().find(|(known, _)| *known == key);
@@ -63,7 +63,7 @@ pub(crate) fn all_keys() -> Vec<String> {
     keys.map(|(key, _)| (*key).to_owned()).collect()
 }
 
-/// How a key of a flattened list, or of further counts, is used.
+/// Use of a key of a flattened list, or of further counts.
 fn flat_key_use(key: &str) -> Option<KeyUse> {
     if !["llm.", "gen_ai.", "ai."]
         .iter()
@@ -286,7 +286,8 @@ impl KnownKeys {
     }
 }
 
-/// Whether a key that a vocabulary names is OpenTelemetry's all the same, so that it gives no vocabulary away.
+/// Returns whether a key that a vocabulary names is OpenTelemetry's all the same, so that it does not identify a
+/// vocabulary.
 fn is_shared(key: &str) -> bool {
     [
         "gen_ai.system",

@@ -14,7 +14,7 @@ pub(crate) struct KindRule {
     pub(crate) gives: EventType,
 }
 
-/// What a rule asks of a span. A text that is empty is absent; words are compared without regard to case.
+/// Condition of a rule on a span. A text that is empty is absent; words are compared without regard to case.
 #[derive(Debug)]
 pub(crate) enum Test {
     /// The text under the key is one of these words.
@@ -41,7 +41,7 @@ pub(crate) enum Pattern {
 }
 
 impl Pattern {
-    /// Whether a text has this shape.
+    /// Returns whether a text has this shape.
     pub(crate) fn fits(self, text: &str) -> bool {
         match self {
             Self::Is(whole) => text == whole,
@@ -104,7 +104,7 @@ macro_rules! rules {
 
 /// The rules, the strongest first. Before them come the format's own marks, behind them the names that its own spans have.
 pub(crate) const KINDS: &[KindRule] = rules! {
-    // What repeats a call that another span is.
+    // Spans that repeat a call of another span.
     PydanticAi: [Test::Word("logfire.span_type", &["pending_span"])] => Unknown;
     GoogleAdk: [Test::Word("gen_ai.tool.name", &["(merged tools)"])] => Unknown;
     GoogleAdk: [Test::Name(Pattern::Is("execute_tool (merged)"))] => Unknown;
@@ -139,7 +139,7 @@ pub(crate) const KINDS: &[KindRule] = rules! {
     ClaudeCode: [Test::Word("span.type", &["tool"])] => ToolCall;
     ClaudeCode: [Test::Word("span.type",
         &["tool.execution", "tool.blocked_on_user", "interaction", "hook"])] => Unknown;
-    // Where a pipeline dropped the type.
+    // Names for spans whose type was dropped by a pipeline.
     ClaudeCode: [Test::Name(Pattern::Is("claude_code.llm_request"))] => LlmCall;
     ClaudeCode: [Test::Name(Pattern::Is("claude_code.tool"))] => ToolCall;
     ClaudeCode: [Test::Word(LOG_EVENT, &["claude_code.api_request", "claude_code.api_error",

@@ -1,5 +1,7 @@
-//! The names of other emitters, as tables: which attribute of which vocabulary decides a span's type, and which one holds
-//! which field of its record (capture, section 1; decisions, section 2).
+//! Attribute names of other emitters, as tables.
+//!
+//! The tables say which attributes of each vocabulary decide a span's type, and which ones hold the fields of its
+//! record (capture, section 1; decisions, section 2).
 //!
 //! What an emitter sent is stored as it was sent and understood here, on reading: an attribute that is renamed next year is
 //! a line in a table, and runs recorded today are read better without being rewritten. The parser keeps the values that

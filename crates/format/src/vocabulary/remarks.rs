@@ -1,5 +1,6 @@
-//! What is said about a step beside what it did: how its output was rated, what a guardrail found, who let a tool run, and to
-//! which agent it handed over. What OpenTelemetry's conventions only propose is read if it comes.
+//! Remarks on a step: ratings, guardrail results, decisions on tools, hand-overs.
+//!
+//! Attributes that OpenTelemetry's conventions only propose are read if they come.
 
 use super::Vocabulary::{
     self, ClaudeCode, Langfuse, OpenInference, OpenLlmetry, OtelGenAi, OtelGenAiOld, PydanticAi, Tracer,
@@ -219,11 +220,11 @@ pub(crate) const REMARKS: &[RemarkKind] = &[
     },
 ];
 
-/// How flattened lists of ratings begin.
+/// Prefixes of flattened lists of ratings.
 pub(crate) const FLAT_EVALUATIONS: [(Vocabulary, &str); 2] =
     [(OpenInference, "evaluations"), (OpenInference, "annotations")];
 
-/// What a guardrail's verdict says, where nothing says whether it was triggered.
+/// Verdicts of a guardrail, for one without an explicit `triggered` value.
 pub(crate) const VERDICTS: &[(&str, bool)] = &[
     ("allow", false),
     ("allowed", false),
@@ -255,7 +256,7 @@ pub(crate) const ANSWER_TOOLS: [&str; 3] = ["final_answer", "final_result", "fin
 /// Beginning of the names of those of Pydantic AI where an answer has one of several types, which the rest names.
 pub(crate) const ANSWER_TOOL_OF_TYPE: &str = "final_result_";
 
-/// Tools of which an argument names the agent.
+/// Tools whose argument names the agent.
 pub(crate) const HAND_OVER_BY_ARGUMENT: [&str; 5] = [
     "handoff",
     "transfer_to_agent",

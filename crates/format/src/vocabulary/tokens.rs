@@ -1,4 +1,4 @@
-//! Where tokens are counted (capture, section 1): input includes what the provider had cached, output includes reasoning.
+//! Token counts; input includes cached, output reasoning tokens (capture, section 1).
 
 use super::Vocabulary::{
     self, AiSdk, ClaudeCode, Codex, GeminiCli, Genkit, GoogleAdk, Haystack, LangSmith, Langfuse, LiveKit,
@@ -46,7 +46,7 @@ impl Count {
         Self::WebSearches,
     ];
 
-    /// Whether it is a share of another count, or beside them all.
+    /// Returns whether it is a share of another count, or separate from all of them.
     pub(crate) const fn is_detail(self) -> bool {
         !matches!(self, Self::Input | Self::Output | Self::Total)
     }

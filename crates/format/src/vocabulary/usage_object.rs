@@ -1,5 +1,7 @@
-//! What the numbers of usage objects mean, as model APIs and frameworks write them: one table for the bodies that the proxy
-//! saw and for the JSON of attributes. A number that has no row here is not understood, and said to be so.
+//! Meaning of the numbers in usage objects of model APIs and frameworks.
+//!
+//! One table serves for the bodies that the proxy saw and for the JSON of attributes. A number that has no row here is
+//! not understood, and reported as such.
 //!
 //! Paths are written in one way for all: `promptTokensDetails` and `prompt_tokens_details` are [`normalised`] alike, and
 //! the names of details by their side alone, `in.cached_tokens`.
@@ -12,21 +14,21 @@ use super::Count::{
 };
 use Part::{BesideInput, Charged, Counted, Uncharged, Within, WrittenFor5m};
 
-/// What a number of a usage object is.
+/// Meaning of a number in a usage object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
     /// One of our counts. Where several paths give one, the first in the table that is not zero is taken.
     Counted(Count),
-    /// Tokens of the prompt beside the input: results of the provider's own tools.
+    /// Tokens of the prompt that the input does not include: results of the provider's own tools.
     BesideInput,
     /// Tokens that were written to the cache for five minutes: with those for an hour the cache writes, where nothing
     /// else says these.
     WrittenFor5m,
     /// A part of another number of the object, or another word for it.
     Within,
-    /// No tokens and nothing that is charged beside them: times, what the provider computed of the price itself.
+    /// No tokens and no additional charge: times, the provider's own calculation of the price.
     Uncharged,
-    /// Charged beside the tokens, at a price that is not known here.
+    /// Charged in addition to the tokens, at a price that is not known here.
     Charged,
 }
 
@@ -261,7 +263,7 @@ pub(crate) const USUAL_TEXTS: &[(&str, &[&str])] = &[
     ("inference_geo", &["global", "not_available"]),
 ];
 
-/// What the number at a normalised path is; `None` where it is not known.
+/// Meaning of the number at a normalised path; `None` where it is not known.
 pub(crate) fn part(path: &str) -> Option<(usize, Part)> {
     let place = PARTS.iter().position(|(known, _)| *known == path)?;
     PARTS.get(place).map(|(_, part)| (place, *part))

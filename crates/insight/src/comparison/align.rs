@@ -14,7 +14,7 @@ use tracer_sdk::format::EventType;
 
 /// The largest table that is filled: two runs of 2,000 calls without a call in common.
 const MAX_CELLS: usize = 4_000_000;
-/// How many calls of each side a window has where nothing else cuts a long run into pieces.
+/// Number of calls of each side in a window, where nothing else cuts a long run into pieces.
 const WINDOW: usize = 256;
 
 /// A call of each side by number, or of one side.
@@ -45,7 +45,7 @@ pub(crate) fn align(before: &CallList, after: &CallList) -> Vec<AlignedStep> {
     aligner.steps
 }
 
-/// How well two calls go together: 0 not at all, [`BEST`] when nothing that is known distinguishes them.
+/// Rank of a pair of calls: 0 for calls that do not match, [`BEST`] when nothing that is known distinguishes them.
 fn rank(before: &Call<'_>, after: &Call<'_>) -> u32 {
     if before.event_type != after.event_type {
         0
@@ -198,7 +198,7 @@ impl Aligner<'_> {
     }
 }
 
-/// Where an alignment goes on from a cell of the table.
+/// Next move of an alignment from a cell of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     Paired,
@@ -206,7 +206,7 @@ enum Way {
     Added,
 }
 
-/// What two calls have in common that are the same call.
+/// Key that two equal calls share: type, name and fingerprint.
 pub(super) type CallKey<'a> = (EventType, &'a str, Option<u64>);
 
 /// The number of each call in a range that is there once; `None` for one that is there more often.

@@ -35,7 +35,7 @@ pub(crate) struct AlignedPair {
 }
 
 tracer_sdk::words! {
-    /// What became of a call.
+    /// Kind of change of a call between the two sides.
     ///
     /// ```
     /// use tracer_insight::comparison::CallChange;
@@ -77,7 +77,7 @@ tracer_sdk::words! {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CallPair<'a> {
-    /// What became of it.
+    /// The kind of change.
     pub change: CallChange,
     /// The call before; null when there was none.
     pub before: Option<Call<'a>>,
@@ -99,12 +99,12 @@ pub struct CallPair<'a> {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ArgumentDifference {
-    /// Where it is, `order.items[2]`; empty for the value itself.
+    /// Path of the field, `order.items[2]`; empty for the value itself.
     pub path: String,
-    /// What it was; absent when it was not there.
+    /// The value before; absent when there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<serde_json::Value>,
-    /// What it is now; absent when it is not there.
+    /// The value now; absent when there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<serde_json::Value>,
 }

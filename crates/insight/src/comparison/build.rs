@@ -162,7 +162,7 @@ fn findings(
     })
 }
 
-/// What is known of the tokens, where one of the runs had any of a kind.
+/// The token counts by kind, where one of the runs had any tokens of that kind.
 fn token_shares<'a>(
     before: &'a RunProfile,
     after: &'a RunProfile,
@@ -224,7 +224,8 @@ fn build(
     }
 }
 
-/// How long it took is no behaviour, nor what it cost, which follows from prices and tokens, nor of what kinds its tokens were, whose sum is compared.
+/// Returns whether a metric says nothing about behaviour: the duration; the cost, which follows from prices and tokens;
+/// and the kinds of tokens, whose sum is compared.
 fn is_no_behaviour(change: &MetricChange) -> bool {
     Metric::from_name(&change.metric).is_some_and(|metric| !metric.unit().is_behaviour())
         || TOKEN_SHARES.iter().any(|(name, _)| change.metric == *name)
@@ -303,7 +304,7 @@ fn names(usual: &[&Signature], now: &Signature, of: impl Fn(&Signature) -> &Vec<
     }
 }
 
-/// Whether a tool is both missing in one place and new in another when the tools are aligned by their names.
+/// Returns whether a tool is both missing in one place and new in another when the tools are aligned by their names.
 fn is_reordered(calls: &AlignedCalls) -> bool {
     let (before, after) = (tools_in_sets(&calls.before), tools_in_sets(&calls.after));
     let steps = align(&before, &after);
@@ -319,11 +320,11 @@ fn is_reordered(calls: &AlignedCalls) -> bool {
         .any(|call| missing.contains(call.name))
 }
 
-/// The tools that were called, those of one answer in the order of their names: their own order is nobody's choice. Against a
-/// baseline without model calls these are left out already, and nothing is known of answers.
+/// The tools that were called, those of one answer sorted by name, since the order within an answer carries no meaning.
+/// Against a baseline without model calls these are left out already, and its answers are not known.
 fn tools_in_sets(calls: &CallList) -> CallList {
     let mut names: Vec<&str> = Vec::new();
-    // Where the tools of the last answer begin.
+    // Index of the first tool of the last answer.
     let mut answered = None;
     let sort = |names: &mut Vec<&str>, answered: Option<usize>| {
         if let Some(of_answer) = answered.and_then(|first| names.get_mut(first..)) {

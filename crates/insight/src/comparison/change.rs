@@ -81,7 +81,7 @@ fn changed(was: &Call<'_>, is: &Call<'_>) -> CallChange {
 
 /// Calls that were removed in one place and added in another.
 struct Moved {
-    /// Whether the arguments of both sides are known.
+    /// `true` when the arguments of both sides are known.
     with_arguments: bool,
     /// By number in the run before.
     removed: HashSet<usize>,

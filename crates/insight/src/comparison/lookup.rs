@@ -93,7 +93,7 @@ impl<'a> Steps<'a> {
     }
 }
 
-/// What is compared of a call: what it was asked, and how it ended.
+/// The compared fields of a call: its input, and how it ended.
 fn asked(record: &Record) -> Value {
     match &record.payload {
         Payload::LlmCall {

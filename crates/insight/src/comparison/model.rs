@@ -34,21 +34,21 @@ use crate::signature::Signature;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Comparison {
-    /// What was.
+    /// The side before.
     pub before: Side,
-    /// What is now.
+    /// The side now.
     pub after: Side,
-    /// Whether both went the same way and used the same: everything but the time that it took.
+    /// `true` when both went the same way and used the same: everything but the time that it took.
     pub is_same: bool,
     /// The numbers of both, those that are the same included.
     pub metrics: Vec<MetricChange>,
-    /// How many records of each type both have, those that are the same included.
+    /// Number of records of each type on both sides, those that are the same included.
     pub records: Vec<TypeCount>,
     /// The tools.
     pub tools: ToolChanges,
     /// The models.
     pub models: NameChanges,
-    /// Where the run of now was forked from the one before, when it was.
+    /// Fork point, when the run of now was forked from the one before.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "ForkOrigin"))]
     pub fork: Option<ForkOrigin>,
@@ -78,7 +78,7 @@ pub struct Side {
     pub run_id: String,
     /// Its label.
     pub run_name: Option<String>,
-    /// How it ended, in the word of the format.
+    /// Status of the run, in the word of the format.
     pub status: String,
     /// The status of the run, in the words that every list uses.
     #[serde(serialize_with = "crate::status::serialize_word")]
@@ -94,7 +94,7 @@ pub struct Side {
 }
 
 tracer_sdk::words! {
-    /// What a side of a comparison is.
+    /// Kind of a side of a comparison.
     ///
     /// ```
     /// use tracer_insight::comparison::SideKind;
@@ -126,14 +126,14 @@ tracer_sdk::words! {
 pub struct MetricChange {
     /// Its name: that of a numeric metric, `guardrail_stops`, or `repeated_calls` for loops found in the trace.
     pub metric: String,
-    /// What it was; null when it is not known. Of a baseline with several runs the median.
+    /// The value before; null when it is not known. Of a baseline with several runs the median.
     pub before: Option<f64>,
-    /// What it is now; null when it is not known.
+    /// The value now; null when it is not known.
     pub after: Option<f64>,
 }
 
 impl MetricChange {
-    /// Whether both sides differ.
+    /// Returns whether both sides differ.
     ///
     /// ```
     /// use tracer_insight::comparison::MetricChange;
@@ -147,7 +147,7 @@ impl MetricChange {
     }
 }
 
-/// How many records of a type both sides have.
+/// Number of records of a type on each side.
 ///
 /// ```
 /// use tracer_insight::comparison::Comparison;
@@ -165,9 +165,9 @@ impl MetricChange {
 pub struct TypeCount {
     /// The type.
     pub event_type: String,
-    /// How many there were.
+    /// Number of records before.
     pub before: u64,
-    /// How many there are now.
+    /// Number of records now.
     pub after: u64,
 }
 
@@ -203,7 +203,7 @@ pub struct ToolChanges {
     pub removed: Vec<String>,
     /// Tools that are called more than once, and more often than before.
     pub repeated: Vec<RepeatedTool>,
-    /// Whether the tools of both sides come in another order. More or fewer calls of a tool are not another order.
+    /// `true` when the tools of both sides come in another order. More or fewer calls of a tool are not another order.
     pub is_reordered: bool,
 }
 
@@ -221,13 +221,13 @@ pub struct ToolChanges {
 pub struct RepeatedTool {
     /// The tool.
     pub tool: String,
-    /// How often it was called.
+    /// Number of calls before.
     pub before: u64,
-    /// How often it is called now.
+    /// Number of calls now.
     pub after: u64,
 }
 
-/// What is usual for an agent, as the side before of a comparison; a baseline yields one.
+/// Usual behaviour of an agent, as the side before of a comparison; a baseline yields one.
 ///
 /// ```
 /// use tracer_insight::comparison::UsualProfile;
@@ -243,9 +243,9 @@ pub struct UsualProfile {
     pub run_id: String,
     /// Its label.
     pub run_name: Option<String>,
-    /// What the first run did.
+    /// Signature of the first run.
     pub first: Signature,
-    /// What all runs did, each way once; empty when only the first is known.
+    /// Distinct signatures of all runs; empty when only the first is known.
     pub signatures: Vec<Signature>,
     /// The usual value of each metric that is known, by its name.
     pub values: BTreeMap<String, f64>,

@@ -16,7 +16,7 @@ const UNFOLDED_AT_EACH_END: usize = 2;
 const MAX_DIFFERENCES: usize = 3;
 /// Length of an abbreviated run ID.
 const SHORT_ID_LENGTH: usize = 8;
-/// What is shown for a value that one side lacks.
+/// Text shown for a value that one side lacks.
 const ABSENT: &str = "(none)";
 
 /// One row of the calls side by side.

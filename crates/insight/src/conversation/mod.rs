@@ -38,13 +38,13 @@ pub use words::{PartLabel, earlier_messages, part_label, prompt_heading, same_as
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Conversation {
-    /// What the model was given, its instructions first.
+    /// Input of the model, its instructions first.
     pub prompt: Vec<Message>,
-    /// What it answered.
+    /// Answer of the model.
     pub answer: Vec<Message>,
     /// Why it stopped: as the record says, else as the answer does.
     pub finish_reason: Option<String>,
-    /// Tokens, as far as they are recorded.
+    /// Tokens, where recorded.
     pub usage: Usage,
 }
 
@@ -71,14 +71,14 @@ impl Conversation {
     }
 }
 
-/// What one side says in one go.
+/// A message of one role, in parts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Message {
     /// Whose it is.
     pub role: Role,
     /// The participant's own name, where several share a role.
     pub name: Option<String>,
-    /// What it holds, in order; none for an empty message.
+    /// Parts of the message, in order; none for an empty message.
     pub parts: Vec<MessagePart>,
 }
 
@@ -115,7 +115,7 @@ pub enum Role {
     System,
     /// Instructions, in the newer word of some providers.
     Developer,
-    /// Whoever asks.
+    /// The user: a person, or a program that asks.
     User,
     /// The model.
     Assistant,
@@ -145,7 +145,7 @@ tracer_sdk::words! {
     pub enum Speaker in tracer_insight::conversation {
         /// Instructions.
         System = "system",
-        /// Whoever asks, and whoever is not known.
+        /// The user, and any role that is not known.
         User = "user",
         /// The model.
         Assistant = "assistant",
@@ -163,14 +163,14 @@ pub enum MessagePart {
     Reasoning(String),
     /// A tool that the model calls.
     ToolCall {
-        /// What the result refers to.
+        /// Call ID that the result refers to.
         id: Option<String>,
         /// The tool.
         name: String,
-        /// What it is given; arguments that are sent as JSON text, as that.
+        /// Arguments of the call; those sent as JSON text are parsed.
         arguments: Value,
     },
-    /// What a tool gave.
+    /// Result of a tool call.
     ToolResult {
         /// The call that it answers.
         id: Option<String>,
@@ -178,27 +178,27 @@ pub enum MessagePart {
         name: Option<String>,
         /// The result; content that is nothing but text, as that.
         value: Value,
-        /// Whether the tool failed.
+        /// `true` when the tool failed.
         is_error: bool,
     },
     /// An image, a recording, a document.
     Media(Media),
     /// The reason that the model gives for not answering.
     Refusal(String),
-    /// What no table knows.
+    /// Content of a shape that no table lists.
     Unknown(Value),
 }
 
 /// An image, a recording, a document: what it is, without showing it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Media {
-    /// What it is.
+    /// Kind of media.
     pub kind: MediaKind,
     /// Its media type, or the format that the provider names: `image/png`, `wav`.
     pub media_type: Option<String>,
     /// Its file name or title.
     pub name: Option<String>,
-    /// Where it is.
+    /// Location of the media.
     pub source: MediaSource,
 }
 
@@ -217,7 +217,7 @@ tracer_sdk::words! {
     }
 }
 
-/// Where a [`Media`] is.
+/// Location of a [`Media`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MediaSource {
     /// In the message, as Base64 text.
@@ -233,7 +233,7 @@ impl Media {
     pub fn size(&self) -> Option<u64> {
         match &self.source {
             MediaSource::Data(base64) => {
-                // What was left out says how long it was; of what was cut nothing is known.
+                // A marker for omitted data gives its size; the size of truncated data is unknown.
                 let digits = match base64.strip_prefix(markers::OMITTED) {
                     Some(size) => size.strip_prefix(" (")?.strip_suffix(" bytes)")?.parse().ok()?,
                     None if base64.ends_with(markers::TRUNCATED) => return None,

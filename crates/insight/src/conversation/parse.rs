@@ -11,7 +11,7 @@ use super::{Media, MediaKind, MediaSource, Message, MessagePart, Role};
 const MAX_JSON_BYTES: usize = 1024 * 1024;
 /// Bodies around bodies deeper than this are kept as they are, so that no nesting exhausts the stack.
 const MAX_NESTING: usize = 24;
-/// What a call is named that has no name.
+/// Name shown for a call without a name.
 const UNNAMED: &str = "(unnamed)";
 
 /// The messages of a prompt, instructions first.
@@ -45,7 +45,7 @@ pub fn embedded_json(text: &str) -> Option<Value> {
     may_be_json.then(|| serde_json::from_str(text).ok()).flatten()
 }
 
-/// What a prompt or an answer holds.
+/// Parsed messages of a prompt or an answer.
 #[derive(Debug, Default)]
 pub(super) struct ParsedBody {
     pub(super) messages: Vec<Message>,
@@ -140,7 +140,7 @@ impl ParsedBody {
         }
     }
 
-    /// Whether an object is a body around messages; these are read then.
+    /// Reads an object as a body around messages; returns whether it is one.
     fn body(&mut self, fields: &mut ObjectFields<'_>, role: &Role, nesting: usize) -> bool {
         let is_answer = self.is_answer;
         let is_echo = |section| is_answer && section != BodySection::Messages;
@@ -158,7 +158,7 @@ impl ParsedBody {
         let mut trial = fields.clone();
         trial.used.extend(found.iter().map(|(key, ..)| *key));
         let rest = trial.rest(&[]);
-        // Plain texts beside fields that no table knows are somebody's own shape, which is shown as a whole.
+        // Plain texts next to fields that no table lists are a custom shape, which is shown as a whole.
         let is_own_shape = rest.is_some() && found.iter().all(|(_, _, value)| value.is_string());
         if is_own_shape {
             return false;
@@ -240,7 +240,7 @@ impl ParsedBody {
     }
 }
 
-/// What was looked up before an answer, as the call of a tool and its result.
+/// Look-ups made before an answer, as the call of a tool and its result.
 fn looked_up(fields: &mut ObjectFields<'_>) -> Vec<MessagePart> {
     for (key, tool, asked, found) in shapes::LOOKED_UP {
         let Some(metadata) = fields.map.get(key).and_then(Value::as_object) else {
@@ -262,7 +262,7 @@ fn looked_up(fields: &mut ObjectFields<'_>) -> Vec<MessagePart> {
             MessagePart::ToolResult {
                 id: None,
                 name: Some(tool.to_owned()),
-                // What the texts refer to is lost without the rest.
+                // Kept whole: the references in the texts would be lost without the rest.
                 value: metadata.get(found).cloned().unwrap_or_default(),
                 is_error: false,
             },
@@ -332,7 +332,7 @@ fn results(parts: Vec<MessagePart>, fields: &mut ObjectFields<'_>) -> Vec<Messag
     results
 }
 
-/// Whether a value can be what a section holds.
+/// Returns whether a value can be the content of a section.
 fn is_section(section: BodySection, value: &Value) -> bool {
     match value {
         Value::String(text) => !text.is_empty(),
@@ -345,7 +345,7 @@ fn is_section(section: BodySection, value: &Value) -> bool {
     }
 }
 
-/// Whether an object is a message, or has messages in it.
+/// Returns whether an object is a message, or has messages in it.
 fn is_body(map: &Map<String, Value>) -> bool {
     is_message(map)
         || part_shape(map).is_some()
@@ -361,7 +361,7 @@ fn is_body(map: &Map<String, Value>) -> bool {
             })
 }
 
-/// Whether an object holds what messages hold.
+/// Returns whether an object holds fields of a message.
 fn is_message(map: &Map<String, Value>) -> bool {
     map.get("role").is_some_and(Value::is_string)
         || shapes::MESSAGE_FIELDS.iter().any(|(key, field)| {
@@ -369,7 +369,7 @@ fn is_message(map: &Map<String, Value>) -> bool {
         })
 }
 
-/// Whether a value can be what a field of a message holds.
+/// Returns whether a value can be the content of a field of a message.
 fn is_field(field: MessageField, value: &Value) -> bool {
     match (field, value) {
         (MessageField::Content, Value::Object(map)) => part_shape(map).is_some(),
@@ -462,7 +462,7 @@ fn content(value: &Value) -> Vec<MessagePart> {
     }
 }
 
-/// A part of a content, and what it holds besides; none for one that is empty.
+/// The message parts of one item of a content, those within it included; none for one that is empty.
 fn part(value: &Value) -> Vec<MessagePart> {
     match value {
         Value::Null => Vec::new(),
@@ -480,7 +480,7 @@ fn part(value: &Value) -> Vec<MessagePart> {
     }
 }
 
-/// Whether a value is a number, a flag or nothing: a list of them, as of tokens, is no list of messages.
+/// Returns whether a value is a number, a flag or null: a list of them, as of tokens, is no list of messages.
 fn is_plain(value: &Value) -> bool {
     matches!(value, Value::Null | Value::Bool(_) | Value::Number(_))
 }
@@ -489,7 +489,7 @@ fn has_text(map: &Map<String, Value>) -> bool {
     map.get("text").is_some_and(Value::is_string)
 }
 
-/// What an object is a part of, by its type, else by its keys.
+/// Shape of the part that an object is, by its type, else by its keys.
 fn part_shape(map: &Map<String, Value>) -> Option<PartShape> {
     match map.get("type").and_then(Value::as_str) {
         // A message of `LangChain` may be of the type `function` too.
@@ -507,7 +507,7 @@ fn part_shape(map: &Map<String, Value>) -> Option<PartShape> {
     }
 }
 
-/// Whether an item of a list is a part of one message, not a message by itself.
+/// Returns whether an item of a list is a part of one message, not a message by itself.
 fn is_bare_part(item: &Value) -> bool {
     let Value::Object(map) = item else { return false };
     if map.get("role").is_some_and(Value::is_string) || map.contains_key("message") {
@@ -521,7 +521,7 @@ fn is_bare_part(item: &Value) -> bool {
     }
 }
 
-/// Whether an object with a text is more than a part: a choice of a completion, for example.
+/// Returns whether an object with a text is more than a part: a choice of a completion, for example.
 fn is_message_beside_text(map: &Map<String, Value>) -> bool {
     let mut fields = ObjectFields::of(map);
     fields.text(&shapes::FINISH_REASON).is_some() || map.contains_key("generation_info")
@@ -629,7 +629,7 @@ fn call(fields: &mut ObjectFields<'_>) -> Vec<MessagePart> {
         name: name.clone(),
         arguments,
     }];
-    // A result may be there beside the error: an empty one, say.
+    // A result may be present along with the error: an empty one, say.
     let has_error = shapes::ERROR_KEYS.iter().any(|key| {
         let error = fields.map.get(*key);
         error.is_some_and(|error| !error.is_null() && *error != "")
@@ -646,7 +646,7 @@ fn call(fields: &mut ObjectFields<'_>) -> Vec<MessagePart> {
     parts
 }
 
-/// A call that the provider ran, and its result: its output, or else all that it says besides.
+/// A call that the provider ran, and its result: its output, or else all its remaining fields.
 fn executed(item: &Value) -> Vec<MessagePart> {
     let Some(map) = item.as_object() else {
         return part(item);
@@ -712,13 +712,15 @@ fn result(fields: &mut ObjectFields<'_>) -> MessagePart {
     }
 }
 
-/// Whether a result is of a tool with a type of its own, whose form the provider has set; any other says what it likes.
+/// Returns whether a result is of a tool with a type of its own, whose form the provider has set; the form of any other
+/// is free.
 fn is_hosted(fields: &ObjectFields<'_>) -> bool {
     let part_type = fields.map.get("type").and_then(Value::as_str);
     part_type.is_some_and(|part_type| shapes::tool_of_type(part_type).is_some())
 }
 
-/// Whether the result of such a tool says that it failed: by its type, its exit code, or that of a command within.
+/// Returns whether the result of such a tool reports a failure: by its type, its exit code, or that of a command
+/// within.
 fn says_failure(value: &Value) -> bool {
     match value {
         Value::Array(items) => items.iter().any(says_failure),
@@ -832,7 +834,7 @@ fn media_kind(media_type: &str) -> Option<MediaKind> {
         .find(|kind| kind.as_str() == main)
 }
 
-/// Media that a text stands for: an address, or data.
+/// Media given as text: an address, or data.
 fn media_from_text(text: &str, kind: MediaKind) -> Media {
     let data = text.strip_prefix("data:").and_then(|text| text.split_once(','));
     let (media_type, source) = match data {
@@ -851,7 +853,8 @@ fn media_from_text(text: &str, kind: MediaKind) -> Media {
     }
 }
 
-/// Whether JSON in the place of a text is a conversation beyond doubt: a text that looks like JSON may be meant as text.
+/// Returns whether JSON in the place of a text is a conversation beyond doubt: a text that looks like JSON may be meant
+/// as text.
 fn is_conversation(value: &Value) -> bool {
     let is_said = |item: &Value| {
         let Value::Object(map) = item else { return false };
@@ -893,7 +896,7 @@ fn without_repetition(rest: Option<MessagePart>, said: &[&MessagePart]) -> Optio
     (!map.is_empty()).then_some(MessagePart::Unknown(Value::Object(map)))
 }
 
-/// The fields of an object, of which is kept which are read.
+/// The fields of an object, with a record of those already read.
 #[derive(Clone)]
 struct ObjectFields<'a> {
     map: &'a Map<String, Value>,
@@ -964,7 +967,7 @@ impl<'a> ObjectFields<'a> {
         value.as_object()
     }
 
-    /// Whether a flag or a state says that a tool failed.
+    /// Returns whether a flag or a state says that a tool failed.
     fn is_error(&mut self) -> bool {
         let flag = self.entry(&shapes::IS_ERROR, Value::is_boolean);
         let state = ["status", "state"].iter().any(|key| {
@@ -978,7 +981,7 @@ impl<'a> ObjectFields<'a> {
             || self.inner.iter_mut().any(ObjectFields::is_error)
     }
 
-    /// What was not read and is more than a setting.
+    /// The fields that were not read and are more than a setting.
     fn rest(&self, said: &[MessagePart]) -> Option<MessagePart> {
         let mut map = Map::new();
         self.collect_rest(&mut map);
@@ -1047,7 +1050,7 @@ struct Tree<'a> {
 }
 
 impl<'a> Tree<'a> {
-    /// Whether the path was free: a value has no fields.
+    /// Inserts a value; returns whether the path was free, since a value has no fields.
     fn insert(&mut self, path: &'a str, value: &'a Value) -> bool {
         if self.value.is_some() || path.split('.').count() > MAX_NESTING {
             return false;

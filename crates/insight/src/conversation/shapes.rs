@@ -1,26 +1,26 @@
 //! The spellings of providers, as tables: where a body keeps its messages, what a message and a part hold, under which
 //! keys.
 //!
-//! `OpenAI` (chat completions, responses), Anthropic, Gemini, Ollama, Bedrock Converse, Cohere, Mistral, OpenTelemetry's
-//! GenAI conventions, `OpenInference`, `OpenLLMetry`, `LangChain` and the AI SDK are read by them, and whoever is
-//! compatible with one of these.
+//! `OpenAI` (chat completions, responses), Anthropic, Gemini, Ollama, Bedrock Converse, Cohere, Mistral,
+//! OpenTelemetry's GenAI conventions, `OpenInference`, `OpenLLMetry`, `LangChain` and the AI SDK are read by them, and
+//! any provider compatible with one of these.
 
 use serde_json::{Map, Value};
 
 use super::{MediaKind, Role};
 
-/// What a body keeps under a key.
+/// Section of a body, by its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BodySection {
     /// Instructions; an answer that repeats those of its request repeats nothing that was said.
     Instructions,
-    /// What was said before; repeated in answers too.
+    /// Earlier messages; repeated in answers too.
     History,
     /// Messages: a list, one, or a plain text.
     Messages,
 }
 
-/// Where bodies keep what was said, in the order in which it is read.
+/// Keys of the sections of a body, in the order in which they are read.
 pub(super) const SECTIONS: [(&str, BodySection); 25] = [
     ("system_instructions", BodySection::Instructions),
     ("systemInstruction", BodySection::Instructions),
@@ -62,7 +62,7 @@ pub(super) const MESSAGE_WRAPPERS: [&str; 3] = ["kwargs", "data", "content"];
 /// The object around a part of `OpenInference`.
 pub(super) const PART_WRAPPER: &str = "message_content";
 
-/// What a message holds under a key.
+/// Kind of a field of a message, by its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MessageField {
     Reasoning,
@@ -75,7 +75,7 @@ pub(super) enum MessageField {
     Media(MediaKind),
 }
 
-/// What messages hold, in the order in which it is shown.
+/// Keys of the fields of a message, in the order in which they are shown.
 pub(super) const MESSAGE_FIELDS: [(&str, MessageField); 27] = [
     ("reasoning_content", MessageField::Reasoning),
     ("reasoning", MessageField::Reasoning),
@@ -93,7 +93,7 @@ pub(super) const MESSAGE_FIELDS: [(&str, MessageField); 27] = [
     ("outputs", MessageField::Content),
     ("text", MessageField::Content),
     ("message", MessageField::Content),
-    // Ollama's completion of a text, beside its reasoning.
+    // Ollama's completion of a text, next to its reasoning.
     ("response", MessageField::Content),
     ("refusal", MessageField::Refusal),
     ("tool_calls", MessageField::Calls),
@@ -109,7 +109,7 @@ pub(super) const MESSAGE_FIELDS: [(&str, MessageField); 27] = [
     ("experimental_attachments", MessageField::Media(MediaKind::File)),
 ];
 
-/// What a part is.
+/// Kind of a part of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PartShape {
     Text,
@@ -122,7 +122,7 @@ pub(super) enum PartShape {
     Media(MediaKind),
 }
 
-/// Parts by their `type`, and whether one beside messages is a message by itself (the items of the Responses API).
+/// Parts by their `type`, and whether one among messages is a message by itself (the items of the Responses API).
 const PART_TYPES: [(&str, PartShape, bool); 43] = [
     ("text", PartShape::Text, false),
     ("input_text", PartShape::Text, false),
@@ -181,7 +181,7 @@ const PART_TYPE_ENDINGS: [(&str, PartShape); 4] = [
 /// Types that end like those of parts, of what is a message: a step of Gemini's interactions.
 const MESSAGE_TYPES: [&str; 1] = ["model_output"];
 
-/// How the types of the AI SDK's tool parts begin: `tool-weather`.
+/// Prefix of the types of the AI SDK's tool parts: `tool-weather`.
 const TOOL_TYPE_BEGINNING: &str = "tool-";
 
 /// Parts without a `type`, by the key that makes them what they are.
@@ -216,7 +216,7 @@ const PART_FIELDS: [(&str, &str, PartShape); 2] = [
     ("name", "response", PartShape::Result),
 ];
 
-/// What an object without a `type` is when it holds nothing but the fields of a part.
+/// Shape of an object without a `type` that holds nothing but the fields of a part.
 pub(super) fn part_of_fields(map: &Map<String, Value>) -> Option<PartShape> {
     let fits = |(one, other, _): &&(&str, &str, PartShape)| {
         map.contains_key(*one)
@@ -226,7 +226,7 @@ pub(super) fn part_of_fields(map: &Map<String, Value>) -> Option<PartShape> {
     PART_FIELDS.iter().find(fits).map(|(.., shape)| *shape)
 }
 
-/// What a part is by its `type`, and whether it is a message by itself.
+/// Shape of a part by its `type`, and whether it is a message by itself.
 pub(super) fn part_of_type(part_type: &str) -> Option<(PartShape, bool)> {
     if MESSAGE_TYPES.contains(&part_type) {
         return None;
@@ -247,7 +247,7 @@ pub(super) fn part_of_type(part_type: &str) -> Option<(PartShape, bool)> {
         })
 }
 
-/// What a part without a `type` is, and the key that says so.
+/// Shape of a part without a `type`, found by the key that identifies it.
 pub(super) fn part_of_key(has: impl Fn(&str) -> bool) -> Option<PartShape> {
     PART_KEYS
         .iter()
@@ -349,7 +349,7 @@ pub(super) const CALL_WRAPPERS: [&str; 19] = [
     "call",
     "custom",
 ];
-/// The ID that call and result share; an `id` besides is that of the part.
+/// The ID that call and result share; a separate `id` is that of the part.
 pub(super) const CALL_ID: [&str; 7] = [
     "call_id",
     "tool_call_id",
@@ -367,7 +367,8 @@ pub(super) const OWN_TOOLS: [(&str, &str); 4] = [
     ("codeExecutionResult", "code_execution"),
     ("code_execution_result", "code_execution"),
 ];
-/// What Gemini looked up before it answered, beside the answer: where it says so, the tool, what was asked, what was found.
+/// Gemini's look-ups, reported along with the answer: key of the metadata, tool, key of the queries, key of the
+/// results.
 pub(super) const LOOKED_UP: [(&str, &str, &str, &str); 2] = [
     (
         "groundingMetadata",
@@ -406,12 +407,12 @@ pub(super) const RESULT: [&str; 10] = [
     "errorText",
     "server_tool_call_response",
 ];
-/// What a call brings with it when its part holds the result too.
+/// Keys of the result in a call whose part holds the result too.
 pub(super) const RESULT_OF_CALL: [&str; 6] = ["output", "outputs", "result", "results", "errorText", "error"];
 pub(super) const IS_ERROR: [&str; 3] = ["is_error", "isError", "error"];
 pub(super) const ERROR_KEYS: [&str; 2] = ["error", "errorText"];
 pub(super) const ERROR_STATES: [&str; 3] = ["error", "output-error", "failed"];
-/// How Gemini says that code could not be run.
+/// Gemini's outcomes of code that could not be run.
 pub(super) const ERROR_OUTCOMES: [&str; 2] = ["OUTCOME_FAILED", "OUTCOME_DEADLINE_EXCEEDED"];
 /// Exit codes within results; any but 0 says that the tool failed.
 pub(super) const EXIT_CODES: [&str; 2] = ["return_code", "exit_code"];
@@ -583,7 +584,7 @@ const NESTED_SETTINGS: [(&str, &str); 4] = [
     ("thinking", "budget_tokens"),
 ];
 
-/// Whether a field is a setting, a measurement or a mark.
+/// Returns whether a field is a setting, a measurement or a mark.
 pub(super) fn is_setting(key: &str, value: &Value) -> bool {
     SETTINGS.contains(&key)
         || (MARKS.contains(&key) && !value.is_object() && !value.is_array())

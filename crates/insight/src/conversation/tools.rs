@@ -5,9 +5,9 @@ use serde_json::{Map, Value};
 
 use super::parse::embedded_json;
 
-/// Where `OpenTelemetry` keeps the tools that a model may call.
+/// `OpenTelemetry` attributes with the tools that a model may call.
 const ATTRIBUTES: [&str; 2] = ["gen_ai.tool.definitions", "gen_ai.request.tools"];
-/// Where requests keep them.
+/// JSON pointers to the tools in requests.
 const REQUEST: [&str; 2] = ["/tools", "/toolConfig/tools"];
 /// Objects around a tool.
 const WRAPPERS: [&str; 3] = ["function", "toolSpec", "custom"];
@@ -28,9 +28,9 @@ const PARAMETERS: [&str; 6] = [
 pub struct OfferedTool {
     /// Its name.
     pub name: String,
-    /// What it is for.
+    /// Description of the tool.
     pub description: Option<String>,
-    /// What it takes, as a JSON Schema.
+    /// Parameters of the tool, as a JSON Schema.
     pub parameters: Option<Value>,
 }
 
@@ -61,7 +61,7 @@ fn tool(item: &Value) -> Option<OfferedTool> {
     let text = |key: &str| inner.get(key).and_then(Value::as_str).map(str::to_owned);
     let parameters = PARAMETERS.into_iter().find_map(|key| inner.get(key));
     Some(OfferedTool {
-        // What a provider offers itself has but a type: `web_search_preview`.
+        // A tool built in by the provider has but a type: `web_search_preview`.
         name: text("name").or_else(|| text("type").filter(|kind| kind != "function"))?,
         description: text("description"),
         parameters: parameters.map(|schema| schema.get("json").unwrap_or(schema).clone()),

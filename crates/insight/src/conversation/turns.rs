@@ -1,4 +1,6 @@
-//! What is new in a conversation: agents send all of it again with every call.
+//! New messages of a conversation.
+//!
+//! Agents send all of it again with every call.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -11,12 +13,12 @@ use super::{Conversation, Message, MessagePart, embedded_json};
 /// Pairs of messages that are compared, once two calls no longer begin alike.
 const MAX_COMPARED_PAIRS: usize = 250_000;
 
-/// What a step adds to the conversation of its run.
+/// Addition of a step to the conversation of its run.
 #[derive(Debug, PartialEq)]
 pub enum Turn {
     /// A model was asked and answered.
     Model {
-        /// How many messages of the prompt an earlier step had already.
+        /// Number of messages of the prompt that an earlier step had already.
         earlier: usize,
         /// The others.
         new: Vec<Message>,
@@ -38,7 +40,7 @@ pub struct TurnReader {
 }
 
 impl TurnReader {
-    /// What a record adds to those before it.
+    /// Returns the addition of a record to those before it.
     pub fn read(&mut self, payload: &Payload) -> Turn {
         if let Payload::ToolCall { result, .. } = payload {
             if !result.is_null() {
@@ -62,7 +64,7 @@ impl TurnReader {
         }
     }
 
-    /// Whether a message is an earlier one, or holds nothing but results that steps have.
+    /// Returns whether a message is an earlier one, or holds nothing but results that steps have.
     fn has(&self, message: &Message) -> bool {
         let is_result = |part: &MessagePart| match part {
             MessagePart::ToolResult { value, .. } => self.results.contains(&value_key(value)),
@@ -133,8 +135,9 @@ pub fn unwrapped(result: &Value) -> &Value {
     }
 }
 
-/// What a tool returned, within a message of `LangChain`'s: as an object of its own, stored (`{"type":"tool","data":{…}}`) or
-/// as a constructor (`{"type":"constructor","kwargs":{…}}`). Any other value is given back as it is.
+/// Content of a tool's result within a message of `LangChain`'s: as an object of its own, stored
+/// (`{"type":"tool","data":{…}}`) or as a constructor (`{"type":"constructor","kwargs":{…}}`). Any other value is given
+/// back as it is.
 pub(crate) fn tool_message_content(result: &Value) -> &Value {
     let content = || {
         let outer = result.as_object()?;
@@ -149,7 +152,7 @@ pub(crate) fn tool_message_content(result: &Value) -> &Value {
             "constructor" => message.get("kwargs")?.as_object()?,
             _ => return None,
         };
-        // What a tool itself returns may have a type: only a message names the call that it answers.
+        // The result of a tool may itself have a type: only a message names the call that it answers.
         let content = message
             .get("content")
             .filter(|_| message.contains_key("tool_call_id"))?;
@@ -161,7 +164,8 @@ pub(crate) fn tool_message_content(result: &Value) -> &Value {
     content().unwrap_or(result)
 }
 
-/// What makes two messages the same. IDs do not: providers leave them out of one place and write them in another.
+/// Key by which two messages are equal, without their IDs: providers leave them out of one place and write them in
+/// another.
 fn key(message: &Message) -> String {
     let mut key = message.label();
     for part in &message.parts {
@@ -176,7 +180,7 @@ fn key(message: &Message) -> String {
     key
 }
 
-/// What makes two results the same: JSON is, in a text too.
+/// Key by which two results are equal: JSON is, in a text too.
 fn value_key(value: &Value) -> String {
     match value {
         Value::String(text) => embedded_json(text).map_or_else(|| text.clone(), |value| value.to_string()),

@@ -3,7 +3,7 @@
 use super::{Media, MediaSource, MessagePart};
 use crate::{text, units};
 
-/// What a part is, before its content: `calls` and the tool, `thinking, 21 characters`.
+/// Label of a part, before its content: `calls` and the tool, `thinking, 21 characters`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PartLabel<'a> {
     /// In words.
@@ -72,7 +72,7 @@ pub fn same_as_before(count: usize) -> String {
     )
 }
 
-/// The line over the messages of a call, of which some are new and some are not, or all are one or the other.
+/// The line over the messages of a call: some of them new and some not, or all one or the other.
 pub fn prompt_heading(is_new: &[bool], has_previous: bool) -> String {
     if has_previous && is_new.contains(&true) && is_new.contains(&false) {
         return "New since the call before:".to_owned();

@@ -1,16 +1,18 @@
-//! What an error means, by its type and its message: a table, read from the top.
+//! Table of the meanings of errors, by type and message.
+//!
+//! It is read from the top.
 
 use tracer_sdk::format::ErrorPayload;
 
 use super::CauseKind;
 use crate::text;
 
-/// Bytes of a message that are looked at.
+/// Bytes of a message that are searched.
 const MAX_MESSAGE_BYTES: usize = 4_096;
 /// Bytes before a status code in which a word says that it is one.
 const BEFORE_A_STATUS: usize = 24;
 
-/// What failed.
+/// Part that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FailedPart {
     Model,
@@ -21,7 +23,7 @@ pub(super) enum FailedPart {
 /// An error of this kind has one of these types, texts or status codes.
 struct ErrorShape {
     kind: CauseKind,
-    /// What it is an error of; a program passes on the errors of both.
+    /// Part that the error belongs to; a program passes on the errors of both.
     part: Option<FailedPart>,
     /// Parts of the error's type, in lower case, without `_` and `-`.
     types: &'static [&'static str],
@@ -282,7 +284,7 @@ const SHAPES: [ErrorShape; 13] = [
     ),
 ];
 
-/// The kind of an error, as far as its type, its message and a status code in it say.
+/// The kind of an error, by its type, its message or a status code in it; `None` when these do not tell.
 pub(super) fn error_kind(error: &ErrorPayload, part: FailedPart) -> Option<CauseKind> {
     let error_type = text::beginning(&error.error_type, MAX_MESSAGE_BYTES).to_lowercase();
     let error_type: String = error_type.chars().filter(|char| !"_- ".contains(*char)).collect();
@@ -309,8 +311,8 @@ pub(super) fn error_kind(error: &ErrorPayload, part: FailedPart) -> Option<Cause
         .map(|shape| shape.kind)
 }
 
-/// Whether the message names what the type leaves open: providers give a `BadRequestError` for a prompt that is too long, and
-/// a `RateLimitError` for a missing quota.
+/// Returns whether the message names what the type leaves open: providers give a `BadRequestError` for a prompt that is
+/// too long, and a `RateLimitError` for a missing quota.
 fn has_closer_text(shape: &ErrorShape, message: &str) -> bool {
     let closer: &[CauseKind] = match shape.kind {
         CauseKind::InvalidRequest => &[
@@ -332,7 +334,8 @@ fn has_closer_text(shape: &ErrorShape, message: &str) -> bool {
         .any(|shape| closer.contains(&shape.kind) && is_named(shape))
 }
 
-/// Whether a status code is in a message: a number of its own at its beginning, in brackets, or behind a word that names it.
+/// Returns whether a status code is in a message: a number of its own at its beginning, in brackets, or behind a word
+/// that names it.
 fn has_code(message: &str, code: &str) -> bool {
     const NAMES: [&str; 5] = ["http", "status", "code", "error", "answered"];
     let is_part = |char: Option<char>| char.is_some_and(|char| char.is_alphanumeric() || char == '_');

@@ -47,8 +47,8 @@ impl FailureCause {
     }
 }
 
-/// What went wrong in a run, the cause first, then what else is missing or damaged; nothing for a healthy run. `steps` are all
-/// steps, or the key steps of a long run; `meta` is its metadata, where that can be read.
+/// Causes of a run's failure, the main one first, then missing or damaged data; empty for a healthy run. `steps` are
+/// all steps, or the key steps of a long run; `meta` is its metadata, where that can be read.
 pub(crate) fn explain(head: &RunHead, meta: Option<&RunMeta>, steps: &[Step<'_>]) -> Vec<FailureCause> {
     let mut causes = Vec::new();
     match head.status {
@@ -62,8 +62,8 @@ pub(crate) fn explain(head: &RunHead, meta: Option<&RunMeta>, steps: &[Step<'_>]
     causes
 }
 
-/// What a reader should know of a run that ended without a cause of failure: that it waits for a person, which of its calls
-/// failed, that ends of calls were not seen. Nothing where all is well.
+/// Remarks on a run that ended without a cause of failure: that it waits for a person, which of its calls failed, that
+/// ends of calls were not seen. `None` where all is well.
 pub(crate) fn despite_a_good_end(head: &RunHead, steps: &[Step<'_>]) -> Option<MarkedText> {
     let totals = &head.totals;
     let waiting = summary::waiting_step(steps);
@@ -105,7 +105,7 @@ pub(crate) fn despite_a_good_end(head: &RunHead, steps: &[Step<'_>]) -> Option<M
     Some(found)
 }
 
-/// What is damaged or missing.
+/// Damaged or missing parts of the recording.
 fn of_recording(head: &RunHead, meta: Option<&RunMeta>) -> Vec<FailureCause> {
     let mut causes = Vec::new();
     let mut push = |kind: CauseKind, sentence: MarkedText| {
@@ -126,7 +126,7 @@ fn of_recording(head: &RunHead, meta: Option<&RunMeta>) -> Vec<FailureCause> {
             },
         );
     }
-    // Of a run that goes on, the last line may be about to be written.
+    // While a run is still running, its last line may be about to be written.
     if let Some(bytes) = head.cut_tail.filter(|_| head.status != RunStatus::Running) {
         let kind = CauseKind::TornTail;
         let left_out = text::counted(bytes, "byte");

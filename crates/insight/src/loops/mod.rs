@@ -24,7 +24,7 @@ pub struct Loop<'a> {
     pub in_evidence: usize,
     /// Records of the evidence that are not in the run.
     pub missing: usize,
-    /// How the repetitions that the warning was given for compare; those that are known to differ are no loop.
+    /// Likeness of the repetitions behind the warning; those that are known to differ are no loop.
     pub likeness: Likeness,
     /// The step after the last repetition.
     pub next: Option<&'a Step<'a>>,
@@ -165,7 +165,7 @@ fn around<'a>(
     let missing = evidence_event_ids.len() - evidence.len();
     let mut found = repeated(warning, &evidence, length, order);
     if missing > 0 {
-        // Nothing is known of a record that is not there.
+        // A record that is not there cannot be compared.
         found.likeness = Likeness::Unknown;
     }
     Loop { missing, ..found }
@@ -219,7 +219,7 @@ fn repeated<'a>(
     }
 }
 
-/// Whether a step can be part of a loop, or end one.
+/// Returns whether a step can be part of a loop, or end one.
 fn is_watched(step: &Step<'_>) -> bool {
     matches!(
         step.record.event_type(),
@@ -227,7 +227,8 @@ fn is_watched(step: &Step<'_>) -> bool {
     )
 }
 
-/// Whether a step asks what another one asked. In a block with a tool call, model calls match by model: prompts grow.
+/// Returns whether a step has the same input as another. In a block with a tool call, model calls match by model:
+/// prompts grow.
 fn is_like(step: &Step<'_>, other: &Step<'_>, with_tools: bool) -> bool {
     let is_of_the_kind = step.record.event_type() == other.record.event_type() && step.name() == other.name();
     // An attempt is no call of its own.

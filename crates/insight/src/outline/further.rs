@@ -3,7 +3,7 @@
 /// Longer commands are not repeated in a text that has a budget, in bytes.
 const MAX_COMMAND_BYTES: usize = 200;
 
-/// Where to ask for more of a run.
+/// Source of further detail on a run, for the reader to ask.
 ///
 /// ```
 /// use tracer_insight::outline::FurtherDetail;
@@ -30,7 +30,7 @@ impl FurtherDetail {
         }
     }
 
-    /// How to ask for a step, by its number or a word in its place.
+    /// Command or tool call for a step, by its number or a placeholder for it.
     #[must_use]
     pub fn step(&self, number: &str) -> String {
         match self {
@@ -39,7 +39,7 @@ impl FurtherDetail {
         }
     }
 
-    /// How to ask for the same run with a larger budget.
+    /// Command or tool call for the same run with a larger budget.
     #[must_use]
     pub(crate) fn larger_budget(&self) -> String {
         match self {
@@ -48,7 +48,7 @@ impl FurtherDetail {
         }
     }
 
-    /// How to ask for the rest of a step.
+    /// Command or tool call for the rest of a step.
     #[must_use]
     pub(crate) fn rest_of_step(&self, number: usize, cursor: &str) -> String {
         match self {

@@ -32,7 +32,7 @@ const MAX_FURTHER_CAUSES: usize = 4;
 /// Precedes the steps that show a cause.
 const EVIDENCE: &str = "evidence:";
 
-/// A run as a text for a model: its status, why it ended so, what it was asked and answered, its steps as far as these fit.
+/// A run as a text for a model: its status, why it ended so, its input and answer, and as many of its steps as fit.
 ///
 /// ```
 /// use tracer_insight::outline::{self, FurtherDetail, TokenBudget};
@@ -119,7 +119,7 @@ pub fn of_step(
     }))
 }
 
-/// What an outline is made from.
+/// Parts that an outline is made from.
 struct RunOutline<'a> {
     run_id: TraceId,
     head: &'a RunHead,
@@ -129,7 +129,7 @@ struct RunOutline<'a> {
 }
 
 impl RunOutline<'_> {
-    /// All that is known of the run; of a failure only its causes and the steps that show them.
+    /// All facts of the run; of a failure only its causes and the steps that show them.
     fn text(&self, budget: TokenBudget, is_failure: bool) -> String {
         let bytes = budget.bytes();
         let causes = failure_cause::explain(self.head, self.meta, self.steps);
@@ -197,7 +197,8 @@ impl RunOutline<'_> {
             .collect()
     }
 
-    /// What no budget leaves out: the legend, what the run is, and why it ended so. At most a third of the budget is the cause.
+    /// Lines that no budget leaves out: the legend, what the run is, and why it ended so. At most a third of the budget
+    /// is the cause.
     fn first_lines(&self, causes: &[FailureCause], bytes: usize) -> Vec<String> {
         let head = self.head;
         let name = head.name.as_deref().unwrap_or(UNNAMED);

@@ -17,7 +17,7 @@ const VALUE_BYTES_OF_SOME: usize = 80;
 const MAX_NAME_BYTES: usize = 60;
 /// Levels of nesting that are shown.
 const MAX_DEPTH: usize = 6;
-/// What a line in the place of rows takes at most, with its line break.
+/// Most bytes of a line in the place of rows, with its line break.
 const GAP_BYTES: usize = 48;
 /// Rows of the beginning and of the end that are worth more than those between.
 const FIRST_ROWS: usize = 3;
@@ -81,7 +81,7 @@ fn some(rows: &[StepRow<'_>], wanted: &[usize], room: usize) -> String {
     if shown.len() <= room { shown } else { String::new() }
 }
 
-/// How soon a row is left out: the lowest last.
+/// Rank by which rows are left out: the lowest last.
 fn rank(row: &StepRow<'_>, place: usize, rows: usize, wanted: &[usize]) -> u8 {
     let (numbers, is_bad) = match row {
         StepRow::Step(step) => (

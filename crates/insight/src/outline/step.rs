@@ -21,7 +21,7 @@ const MAX_ROLE_BYTES: usize = 40;
 /// A section is not begun in less room.
 const MIN_SECTION_BYTES: usize = 160;
 
-/// Where the next page of a step begins: a section, and a byte of it.
+/// Cursor of the next page of a step: a section, and a byte offset in it.
 ///
 /// ```
 /// use tracer_insight::outline::StepCursor;
@@ -113,7 +113,7 @@ impl StepOutline<'_> {
         if parts.get(cursor.section).is_none() && !is_end {
             return Err(InvalidCursor);
         }
-        // What the last line takes, whatever its numbers.
+        // The largest size of the last line, whatever its numbers.
         let max_cursor = StepCursor {
             section: usize::MAX,
             byte: usize::MAX,

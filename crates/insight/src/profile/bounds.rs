@@ -12,12 +12,12 @@
 pub struct Bounds {
     /// At least.
     pub least: f64,
-    /// At most; infinite when nobody knows.
+    /// At most; infinite when not known.
     pub most: f64,
 }
 
 impl Bounds {
-    /// Of a value of which nothing is known: every metric counts something, so none is below zero.
+    /// Bounds of an unknown value: every metric counts something, so none is below zero.
     pub const ANYTHING: Self = Self {
         least: 0.0,
         most: f64::INFINITY,

@@ -27,7 +27,7 @@ use tracer_sdk::prices::{CallGroups, CostSum, Prices};
 const TOLERANCE_US: u64 = 1_000;
 
 impl RunProfile {
-    /// What a run did, from its metadata and all its records.
+    /// Profile of a run, from its metadata and all its records.
     ///
     /// ```
     /// use tracer_insight::profile::RunProfile;
@@ -44,7 +44,7 @@ impl RunProfile {
         }
     }
 
-    /// What a run did, from its metadata and records that are read one after the other: a run of any size.
+    /// Profile of a run, from its metadata and records that are read one after the other: a run of any size.
     ///
     /// ```
     /// use tracer_insight::profile::RunProfile;
@@ -90,21 +90,21 @@ struct Gathered {
     calls_without_tokens: u64,
     /// The sum of what the calls say of their tokens.
     usage: Usage,
-    /// What decides the cost of the calls.
+    /// Input for the cost of the calls.
     model_calls: CallGroups,
     /// When the root started, and how it ended.
     start: Option<Timestamp>,
     end: Option<RootEnd>,
     signature: Signature,
     calls: CallList,
-    /// What loops are looked for in.
+    /// Steps that are searched for loops.
     trail: Trail,
     guardrail_errors: Vec<GuardrailStop>,
     /// Calls and structural spans that a guardrail ended.
     guarded_spans: Vec<GuardrailStop>,
 }
 
-/// How the root ended.
+/// End of the root: status, time and duration.
 struct RootEnd {
     status: RecordedStatus,
     instant: Option<Timestamp>,
@@ -196,7 +196,7 @@ impl Gathered {
         }
     }
 
-    /// What two runs that really happened never have in common: when, to the microsecond, everything in them was.
+    /// Hashes the data that two real runs never share: the time of everything in them, to the microsecond.
     fn hash(&mut self, record: &Record) {
         let instant = record.ts.parse().map_or(0, Timestamp::unix_microseconds);
         let duration = record.duration_ms;
@@ -208,15 +208,15 @@ impl Gathered {
         );
     }
 
-    /// A tool is a tool however it is spelt (gate-2, section 1): what only the name of a span identifies is a tool
-    /// call like any other, and what a span names besides may have been called, too.
+    /// A tool is a tool however it is spelt (gate-2, section 1): a call identified only by the name of its span is a
+    /// tool call like any other, and other tools that a span names may have been called, too.
     fn read_strictly(&mut self, record: &mut Record, marks: OtherMarks) {
         let mut others = marks.tools;
         match &mut record.payload {
             Payload::ToolCall { tool_name, .. } => {
                 // Without an attribute the name of the span is taken for the tool, and that begins with the operation.
                 let is_name_of_span = *tool_name == record.name && is_tool_operation(&record.name);
-                // What is in the name comes behind what is in the attributes.
+                // The tool in the name is recorded after those in the attributes.
                 if is_name_of_span && let Some(tool) = others.pop() {
                     others.push(std::mem::replace(tool_name, tool));
                 }
@@ -316,7 +316,7 @@ impl Gathered {
 }
 
 impl Gathered {
-    /// How long the run took by its timestamps; unknown when what it says of that is something else.
+    /// Duration of the run in milliseconds, by its timestamps; `None` when a reported duration differs.
     fn latency_ms(&self, meta: &RunMeta, mismatches: &mut Vec<CountMismatch>) -> Option<u64> {
         let end = self.end.as_ref()?;
         let took = end.instant?.microseconds_since(self.start?);
@@ -350,7 +350,7 @@ impl Gathered {
     }
 }
 
-/// Whether a name is of the form `execute_tool NAME`.
+/// Returns whether a name is of the form `execute_tool NAME`.
 fn is_tool_operation(name: &str) -> bool {
     const OPERATION: &str = "execute_tool";
     name.get(..OPERATION.len())

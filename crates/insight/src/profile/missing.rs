@@ -1,4 +1,6 @@
-//! The spans that a trace has lost, as far as the trace shows: a verdict is never better than its evidence.
+//! Missing spans of a trace, where the trace shows them.
+//!
+//! A verdict is never better than its evidence.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -19,7 +21,7 @@ const DROPPED: &str = "dropped";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MissingSpans {
-    /// How many; null when nobody knows.
+    /// Number of missing spans; null when not known.
     pub spans: Option<u64>,
     /// Why the first one is missing, or the sign that it is.
     pub reason: String,
@@ -52,8 +54,8 @@ impl MissingSpans {
         }
     }
 
-    /// What the emitter said: an object with the number of spans. Any other value is a loss, too, only
-    /// not of how many.
+    /// Loss reported by the emitter: an object with the number of spans. Any other value is a loss of an unknown
+    /// number of spans.
     fn reported(dropped: &Value) -> Option<Self> {
         let (spans, reason) = match dropped {
             Value::Null | Value::Bool(false) => return None,
@@ -84,7 +86,7 @@ pub(crate) struct MissingSpanSigns {
 }
 
 impl MissingSpanSigns {
-    /// Looks at a span that is of no other type.
+    /// Counts the signs in a span that is of no other type.
     pub(crate) fn look_at(&mut self, attributes: &Map<String, Value>) {
         let value = |name: names::Name| name.spellings().iter().find_map(|key| attributes.get(*key));
         if let Some(spans) = value(names::DROPPED_SPANS).and_then(Value::as_u64) {
@@ -97,7 +99,7 @@ impl MissingSpanSigns {
         self.counted_elsewhere += u64::from(attributes.keys().any(|key| key.starts_with("gen_ai.")));
     }
 
-    /// What is missing of a run whose records count so much.
+    /// Missing spans of a run whose records add up to `counted`.
     pub(crate) fn missing(self, meta: &RunMeta, counted: Counts) -> Option<MissingSpans> {
         let reported = meta.additional.get(DROPPED).and_then(MissingSpans::reported);
         let found = |spans: u64, reason: &str| {

@@ -1,4 +1,6 @@
-//! What one run did, in numbers and findings: all that a gate judges a trial by (gate, section 1).
+//! Profile of one run: numbers and findings.
+//!
+//! All that a gate judges a trial by (gate, section 1).
 
 mod bounds;
 mod gather;
@@ -22,8 +24,8 @@ use tracer_sdk::prices::{CallGroups, CostSum, Prices};
 use crate::calls::CallList;
 use crate::signature::Signature;
 
-/// What one run did. Everything is counted from the projected records, never taken from what `meta.json` says; what is
-/// not known is `None`, never zero.
+/// Profile of one run. Everything is counted from the projected records, never taken from what `meta.json` says; an
+/// unknown value is `None`, never zero.
 ///
 /// ```
 /// use tracer_insight::profile::RunProfile;
@@ -43,11 +45,11 @@ pub struct RunProfile {
     pub trace_id: TraceId,
     /// Its label.
     pub run_name: Option<String>,
-    /// How it ended: `error` when its root or its metadata says so, `running` when it has no end.
+    /// Status of the run: `error` when its root or its metadata says so, `running` when it has no end.
     pub status: RecordedStatus,
-    /// The status of the run in the words that every list uses; a run without an end is taken to go on.
+    /// The status of the run in the words that every list uses; a run without an end is taken to be running.
     pub run_status: RunStatus,
-    /// How many steps it took: records other than `RUN_START`, `RUN_END` and `UNKNOWN`, since structure is not a step.
+    /// Number of steps: records other than `RUN_START`, `RUN_END` and `UNKNOWN`, since structure is not a step.
     pub step_count: u64,
     /// Model calls, tool calls, errors and loop warnings.
     pub counts: Counts,
@@ -55,15 +57,15 @@ pub struct RunProfile {
     pub cost_tokens: Option<u64>,
     /// Model calls whose tokens are unknown.
     pub calls_without_tokens: u64,
-    /// The tokens of its model calls as far as they are known, with those from a cache, put into one, and for reasoning.
+    /// The known tokens of its model calls, with those from a cache, put into one, and for reasoning.
     pub tokens: Usage,
-    /// What decides the cost of its model calls, whatever the prices.
+    /// Input for the cost of its model calls, independent of prices.
     pub model_calls: CallGroups,
-    /// What its model calls cost: with the release's prices, unless [`RunProfile::priced`] took others.
+    /// Cost of its model calls: with the release's prices, unless [`RunProfile::priced`] took others.
     pub cost: CostSum,
     /// Model calls that only a strict reading finds.
     pub(crate) also_llm_calls: u64,
-    /// How long it took, in milliseconds, by the timestamps of its start and end; unknown when a `duration_ms` differs
+    /// Duration in milliseconds, by the timestamps of its start and end; unknown when a `duration_ms` differs
     /// from that by more than a millisecond.
     pub latency_ms: Option<u64>,
     /// When it started, by its root.
@@ -77,7 +79,7 @@ pub struct RunProfile {
     pub possible_tools: BTreeMap<String, u64>,
     /// Model and tool calls that failed.
     pub failed_calls: u64,
-    /// Model and tool calls of which no end was seen: none of them counts as failed.
+    /// Model and tool calls whose end was not seen: none of them counts as failed.
     pub unknown_calls: u64,
     /// Tool calls that a model asked for and that never ran; `None` where that is not known.
     pub not_run_calls: Option<u64>,
@@ -87,11 +89,11 @@ pub struct RunProfile {
     pub content: u64,
     /// Calls that asked the same again and again, found in the trace itself.
     pub repeats: Vec<RepeatedCalls>,
-    /// Calls that came again and again of which neither what they asked was recorded nor what came of them.
+    /// Calls that came again and again, with neither their input nor their outcome recorded.
     pub unknown_repeats: Vec<RepeatedCalls>,
-    /// How many loop warnings rest on calls that asked something else each time: three files read in a row.
+    /// Number of loop warnings that rest on calls with a different input each time: three files read in a row.
     pub harmless_warnings: u64,
-    /// How many loop warnings rest on calls of which that is not known.
+    /// Number of loop warnings that rest on calls where that is not known.
     pub open_warnings: u64,
     /// Guardrails that stopped it, whether or not the program went on.
     pub guardrail_stops: Vec<GuardrailStop>,
@@ -134,7 +136,7 @@ impl RunProfile {
     #[must_use]
     pub fn priced(mut self, prices: &Prices) -> Self {
         self.cost = self.model_calls.cost(prices);
-        // What they were given is known, not who was asked.
+        // The tokens of these calls are known, but not their models.
         self.cost.unpriced = self.cost.unpriced.saturating_add(self.also_llm_calls);
         self
     }
@@ -179,7 +181,7 @@ impl RunProfile {
         }
     }
 
-    /// What was counted, and each span that is missing may add one.
+    /// Bounds of a count: each span that is missing may add one.
     #[expect(
         clippy::unnecessary_wraps,
         reason = "the metrics of a table that may be unknown have one type"
@@ -203,7 +205,7 @@ impl RunProfile {
         Some(Bounds { least, most })
     }
 
-    /// What is known of the cost is its least; what is not known may be any amount.
+    /// Bounds of the cost: at least the known part; the unknown part may be any amount.
     fn cost_bounds(&self) -> Bounds {
         let known = self.cost.known.dollars();
         if self.cost.unpriced == 0 && self.missing.is_none() {
@@ -222,8 +224,8 @@ impl RunProfile {
         tools.into_iter()
     }
 
-    /// Whether the run looped: calls asked the same again and again. `None` where that is not known: calls were repeated,
-    /// and neither what they asked nor what came of them was recorded.
+    /// Returns whether the run looped: calls asked the same again and again. `None` where that is not known: calls were
+    /// repeated, and neither their input nor their outcome was recorded.
     ///
     /// ```
     /// use tracer_insight::profile::RunProfile;
@@ -248,14 +250,14 @@ impl RunProfile {
         }
     }
 
-    /// How often the run came to repeat calls that are not known to ask something else each time.
+    /// Number of times that the run came to repeat calls that are not known to ask something else each time.
     #[must_use]
     pub fn repeated_calls(&self) -> u64 {
         (self.repeats.len() + self.unknown_repeats.len()) as u64
     }
 
-    /// Whether shapes were repeated, whatever the calls asked: the rule of the contract, in which a loop warning counts,
-    /// beside [`RunProfile::has_looped`].
+    /// Returns whether shapes were repeated, whatever the calls asked: the rule of the contract, in which a loop
+    /// warning counts, in addition to [`RunProfile::has_looped`].
     ///
     /// ```
     /// use tracer_insight::profile::RunProfile;
@@ -331,7 +333,7 @@ pub struct GuardrailStop {
     pub error_type: String,
 }
 
-/// Where something says otherwise than what is counted or measured, which counts.
+/// A contradiction between a reported number and the counted or measured one, which counts.
 ///
 /// ```
 /// use tracer_insight::profile::CountMismatch;
@@ -342,21 +344,21 @@ pub struct GuardrailStop {
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CountMismatch {
-    /// What says otherwise: `meta.json`, the root span, the run.
+    /// Source of the reported value: `meta.json`, the root span, the run.
     pub source: &'static str,
     /// The field of it.
     pub field: &'static str,
-    /// What it says. JSON keeps the first name of this field.
+    /// Reported value. JSON keeps the first name of this field.
     #[serde(rename = "told")]
     pub reported: String,
-    /// What was found.
+    /// Counted or measured value.
     pub found: String,
     /// By what that was found: `the records give`, `the timestamps give`, `its process took`.
     pub found_by: &'static str,
 }
 
 impl CountMismatch {
-    /// Where `meta.json` says otherwise than the records.
+    /// Mismatch between `meta.json` and the records.
     ///
     /// ```
     /// use tracer_insight::profile::CountMismatch;

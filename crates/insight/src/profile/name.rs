@@ -11,13 +11,13 @@ pub struct MetricSpec {
     pub name: &'static str,
     /// The words of people.
     pub label: &'static str,
-    /// What a value counts.
+    /// Unit of a value.
     pub unit: MetricUnit,
     /// The values that a run may have.
     pub(super) value: fn(&RunProfile) -> Option<Bounds>,
 }
 
-/// What the value of a metric counts.
+/// Unit of the value of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MetricUnit {
     /// Things that the agent did.
@@ -29,7 +29,7 @@ pub enum MetricUnit {
 }
 
 impl MetricUnit {
-    /// Whether a change of the value shows that the agent behaves differently.
+    /// Returns whether a change of the value shows that the agent behaves differently.
     #[must_use]
     pub fn is_behaviour(self) -> bool {
         self == Self::Count
@@ -99,7 +99,7 @@ pub enum Metric {
     ToolCalls(String),
 }
 
-/// What the name of a metric of one tool begins with.
+/// Prefix of the name of a metric of one tool.
 const TOOL_CALLS: &str = "tool_calls.";
 
 impl Metric {
@@ -125,7 +125,7 @@ impl Metric {
         })
     }
 
-    /// What a value counts.
+    /// Unit of a value.
     #[must_use]
     pub fn unit(&self) -> MetricUnit {
         match self {

@@ -50,10 +50,10 @@ impl RunSteps {
         (attempts > 1).then_some(Attempts::Call(attempts))
     }
 
-    /// How many calls are attempts at another one.
+    /// Number of calls that are attempts at another one.
     pub fn attempt_count(&self) -> u64 {
         let mut attempts = 0;
-        // The call behind those that were looked at, unless a state is between.
+        // The call behind those already visited, unless a state is between.
         let mut next = None;
         for number in (1..=self.timeline.step_count()).rev() {
             let row = self.timeline.row_of_step(number);

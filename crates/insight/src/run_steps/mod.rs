@@ -34,7 +34,7 @@ const MAX_WARNINGS: usize = 200;
 /// The ID of the row that takes the place of a run whose root has not ended.
 pub const RUN_ROW: &str = "run";
 
-/// The ID of a record that a root gives besides its own (decisions, section 3).
+/// The ID of a record that a root yields in addition to its own (decisions, section 3).
 fn promoted_id(root: &str, number: u32) -> String {
     format!("{root}.{}", number.saturating_sub(1))
 }
@@ -58,13 +58,13 @@ pub struct RunSteps {
     pub in_flight: Vec<StartedSpan>,
     /// The rows.
     pub timeline: Timeline,
-    /// What model calls cost.
+    /// Prices of model calls.
     prices: Prices,
     /// The calls that were asked for and never ran, of a run that has ended and is short enough to know.
     not_run: Vec<NotRun>,
     /// The spans, and the IDs of other records, that loop warnings rest on.
     evidence: (HashSet<SpanId>, HashSet<String>),
-    /// What is wrong with the run, found when it is first asked for, and how many problems there are besides.
+    /// Problems of the run, found on first use, and the number of further problems.
     problems: OnceLock<(Vec<Problem>, u64)>,
 }
 
@@ -105,7 +105,7 @@ impl RunSteps {
         steps
     }
 
-    /// The same of a run of which there is something to show.
+    /// Opens a run as above, but only one that has something to show.
     ///
     /// # Errors
     ///
@@ -120,7 +120,7 @@ impl RunSteps {
         Ok(Self::open(directory.clone(), prices))
     }
 
-    /// Reads what was added to the files; `false` when the log is another one: the run has to be opened anew.
+    /// Reads what was added to the files; `false` when the log is another one: the run has to be reopened.
     ///
     /// # Errors
     ///
@@ -184,8 +184,8 @@ impl RunSteps {
         }
     }
 
-    /// What is wrong with the run: with its metadata, then by line; and how many problems there are besides. Of a run that
-    /// goes on, only its lines are checked.
+    /// Problems of the run: those of its metadata, then by line; and the number of further problems. Of a run that is
+    /// still running, only its lines are checked.
     pub fn problems(&self) -> &(Vec<Problem>, u64) {
         self.problems.get_or_init(|| {
             let (of_log, more) = if self.status == RunStatus::Running {
@@ -513,7 +513,7 @@ impl RunSteps {
         .collect()
     }
 
-    /// What the model call of a record costs; `None` of any other record.
+    /// Cost of the model call of a record; `None` of any other record.
     pub fn cost(&self, record: &Record) -> Option<CallCost> {
         self.prices.cost(record)
     }

@@ -11,7 +11,7 @@ use crate::step_order::{NONE, for_each_nested, numbered};
 /// The source of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RowSource {
-    /// The run itself, of which nothing but its metadata is known: its root has not ended.
+    /// The run itself, known only by its metadata: its root has not ended.
     Run,
     /// The span at a place of the index.
     Span(u32),
@@ -203,7 +203,7 @@ fn parents(
     let of_span = |position: usize| item_of_span.get(position).copied().unwrap_or(NONE);
     let of_id = |id: SpanId| {
         let found = index.find(id).map(of_span).filter(|item| *item != NONE);
-        // What is nested in a span that nobody has heard of is nested in the root that has not ended.
+        // Children of an unknown span are nested in the root that has not ended.
         found
             .or_else(|| item_in_flight.get(&id).copied())
             .unwrap_or(if is_run_missing { run } else { NONE })

@@ -9,7 +9,7 @@ use tracer_format::{Counts, ProblemCode, RecordedStatus, RunMeta, StatusCode, St
 /// Difference up to which times agree, in microseconds: emitters round to the millisecond.
 const TOLERANCE_US: i64 = 1_000;
 
-/// The root span, as far as these checks need it.
+/// The root span: the fields that these checks need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RootSpan {
     pub(crate) start: Timestamp,

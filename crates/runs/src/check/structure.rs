@@ -12,11 +12,11 @@ mod tests;
 /// The demands on the spans of a run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Expectations {
-    /// Whether the run has ended, so that every span has to be there.
+    /// `true` when the run has ended, so that every span has to be there.
     pub(crate) is_completed: bool,
-    /// Whether that is true of parents: those of another process that died are not there.
+    /// `true` when this includes parents: those of another process that died are not there.
     pub(crate) needs_parents: bool,
-    /// Whether the place among the others could be read of every span: what is missing may otherwise be in a broken line.
+    /// `true` when the IDs of every span could be read: a missing span may otherwise be in a broken line.
     pub(crate) is_whole: bool,
 }
 

@@ -31,14 +31,14 @@ pub enum ImportError {
     RunActive,
     /// The run on disk has damage, so that nothing can be added.
     RunDamaged {
-        /// What is damaged.
+        /// Problems of the damaged run.
         problems: Vec<Problem>,
     },
     /// A file could not be read or written.
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
 }

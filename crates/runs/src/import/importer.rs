@@ -16,7 +16,7 @@ use tracer_sdk::disk::Redactor;
 use tracer_sdk::disk::{Disk, FileSystem, OpenFile, OpenMode};
 use tracer_sdk::settings::Settings;
 
-/// Where runs of other programs go, and by which rules.
+/// Destination of other programs' runs, with the rules of their import.
 ///
 /// ```
 /// use tracer_runs::import::{ImportedSpan, Importer};
@@ -38,7 +38,7 @@ pub struct Importer {
     pub(super) inner: Arc<ImportRules>,
 }
 
-/// The lock of the process that goes on with what others left; dropping it unlocks.
+/// Lock of the process that continues what others left; dropping it unlocks.
 ///
 /// ```
 /// use tracer_runs::import::Importer;
@@ -55,7 +55,7 @@ pub struct StagingLock {
     _file: Box<dyn OpenFile>,
 }
 
-/// What an earlier process left.
+/// A trace that an earlier process left unfinished.
 ///
 /// ```
 /// use tracer_runs::import::{ImportedSpan, Importer, RunPhase};
@@ -164,7 +164,7 @@ impl Importer {
         self.inner.redactor.arguments(arguments)
     }
 
-    /// Begins to collect spans of which nobody knows yet whether they are a run.
+    /// Begins to collect spans that are not yet known to be a run.
     ///
     /// ```
     /// use tracer_runs::import::Importer;
@@ -231,7 +231,7 @@ impl Importer {
         Ok(run)
     }
 
-    /// Goes on with a run, or with what may become one, that is on disk; `None` when there is nothing of this trace.
+    /// Continues a run, or a trace that may become one, from disk; `None` when there is nothing of this trace.
     ///
     /// ```
     /// use tracer_runs::import::{ImportedSpan, Importer, RunPhase};
@@ -334,7 +334,7 @@ impl Importer {
         Ok(run)
     }
 
-    /// What earlier processes left unfinished, in the order of the IDs.
+    /// Traces that earlier processes left unfinished, in the order of the IDs.
     ///
     /// ```
     /// use tracer_runs::import::Importer;
@@ -378,7 +378,7 @@ impl Importer {
         Ok(found)
     }
 
-    /// Takes the lock of the process that goes on with what others left, for as long as the file is open; `None` when
+    /// Takes the lock of the process that continues what others left, for as long as the file is open; `None` when
     /// another process has it.
     ///
     /// ```
@@ -405,13 +405,13 @@ impl Importer {
             .and_then(|()| file_system.open(&path, OpenMode::Append))
             .and_then(|file| Ok(file.try_lock()?.then_some(StagingLock { _file: file })));
         match locked {
-            // Where files cannot be locked there is nobody to share with.
+            // On a file system without locks there is no other process to share with.
             Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(None),
             locked => locked.map_err(ImportError::at(&path)),
         }
     }
 
-    /// Forgets that a run had not ended, of which nothing is left.
+    /// Clears the mark of an unfinished run that nothing is left of.
     ///
     /// ```
     /// use tracer_runs::import::Importer;

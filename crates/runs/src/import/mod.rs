@@ -2,8 +2,8 @@
 //! section 2).
 //!
 //! For receivers and importers. An [`Importer`] holds the rules, a [`RunWriter`] one run on disk. Spans wait in a
-//! *staging* folder beside the runs until [`RunWriter::promote`] makes them a run; nothing there is shown to readers.
-//! What [`RunWriter::append`] has taken survives the death of the process: [`Importer::resume`] goes on with it.
+//! *staging* folder next to the runs until [`RunWriter::promote`] makes them a run; nothing there is shown to readers.
+//! Spans taken by [`RunWriter::append`] survive the death of the process: [`Importer::resume`] continues with them.
 
 mod encoder;
 mod error;

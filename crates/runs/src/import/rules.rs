@@ -1,4 +1,4 @@
-//! What all runs of an importer share: where they go, by which rules, and which have not ended.
+//! State shared by all runs of an importer: directories, rules, unfinished runs.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,14 +10,14 @@ use tracer_sdk::disk::ForeignLimits;
 use tracer_sdk::disk::Redactor;
 use tracer_sdk::disk::{FileSystem, OpenMode};
 
-/// The folder of what may become a run, beside the folder of the runs.
+/// The folder of traces that may become a run, next to the folder of the runs.
 const STAGING_FOLDER: &str = "staging";
 /// The ending of the file there whose name is that of a run which has not ended.
 pub(super) const UNFINISHED_ENDING: &str = "run";
 /// The additive key of `meta.json` that every imported run has.
 pub(super) const IMPORTED: &str = "imported";
 
-/// What all runs of an importer share.
+/// State that all runs of an importer share.
 #[derive(Debug)]
 pub(super) struct ImportRules {
     pub(super) file_system: Arc<dyn FileSystem>,

@@ -1,4 +1,4 @@
-//! What is in a log that was written before: its spans and how they are linked.
+//! Scan of an existing log: its spans and their parent links.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::{RunReader, Strictness};
 use tracer_format::{SPANS_FILE, SpanId, SpanRecord, StatusCode, StoredTime, Timestamp, names};
 
-/// What is remembered of a span in the log.
+/// Facts that are kept of each span in the log.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct KnownSpan {
     pub(super) parent: Option<SpanId>,
@@ -19,7 +19,7 @@ pub(super) struct KnownSpan {
     pub(super) fingerprint: Option<u64>,
 }
 
-/// What `meta.json` takes over from the span that becomes the root.
+/// Facts that `meta.json` takes over from the span that becomes the root.
 #[derive(Debug, Clone)]
 pub(super) struct RootFacts {
     pub(super) start: Timestamp,
@@ -151,7 +151,7 @@ impl KnownSpans {
     }
 }
 
-/// How the spans of a log are linked, as far as that matters for their root.
+/// Parent links of the spans of a log that matter for their root.
 ///
 /// ```
 /// use tracer_runs::import::Importer;

@@ -28,12 +28,12 @@ use tracer_sdk::disk::{FileSystem, OpenMode, write_all};
 use tracer_sdk::disk::{LiveFileWriter, LiveHeader};
 use tracer_sdk::disk::{MetaFile, replace_text, write_unread};
 
-/// So long before the root may a span begin until the clocks are said to differ, in microseconds.
+/// Tolerance for a span that begins before the root, in microseconds: beyond it the clocks are said to differ.
 const CLOCK_TOLERANCE_US: i64 = 1_000_000;
 /// The attribute of a root that holds when it began as it was sent.
 const SOURCE_START: &str = "tracer.source_start";
 
-/// What is on disk of a trace.
+/// State of a trace on disk.
 ///
 /// ```
 /// use tracer_runs::import::{ImportedSpan, Importer, RunPhase};
@@ -56,7 +56,7 @@ const SOURCE_START: &str = "tracer.source_start";
 pub enum RunPhase {
     /// Spans that are not known to be a run; readers do not see them.
     Staged,
-    /// A run that goes on.
+    /// A run that has not ended.
     Running,
     /// A run that has ended; what is appended are late spans (decisions, section 5).
     Completed,
@@ -144,7 +144,7 @@ fn hash_span(span: &SpanRecord, hasher: &mut FingerprintHasher) {
     }
 }
 
-/// What became of spans that were given to [`RunWriter::append`].
+/// Outcome of the spans that were given to [`RunWriter::append`].
 ///
 /// ```
 /// use tracer_runs::import::{ImportedSpan, Importer};
@@ -184,10 +184,10 @@ struct ImportedMeta {
     /// Spans that came again with another content.
     #[serde(default, skip_serializing_if = "is_default")]
     differing_spans: u64,
-    /// Tool calls that ran beside the one that they name as their parent, and these.
+    /// Number of tool calls that ran in parallel with the one that they name as their parent, the latter included.
     #[serde(default, skip_serializing_if = "is_default")]
     parallel_calls: u64,
-    /// How long before the root the first span began, where that is more than clocks are read apart.
+    /// Time by which the first span began before the root, in milliseconds, when it exceeds the clock tolerance.
     #[serde(default, skip_serializing_if = "is_default")]
     began_before_root_ms: u64,
     /// The same of a span that came when the run had ended.
@@ -206,8 +206,8 @@ struct RunMetaFile<'a> {
 
 /// One run of another program on disk. Every append is whole: one line per span, in the file before it returns.
 ///
-/// Dropping it leaves the run as it is: readers see a running one as interrupted, and [`Importer::resume`](super::Importer::resume) goes on
-/// with it.
+/// Dropping it leaves the run as it is: readers see a running one as interrupted, and
+/// [`Importer::resume`](super::Importer::resume) continues it.
 ///
 /// ```
 /// use tracer_runs::import::{ImportedSpan, Importer};
@@ -377,7 +377,7 @@ impl RunWriter {
         self.trace_id
     }
 
-    /// Where it is now.
+    /// The current directory.
     ///
     /// ```
     /// use tracer_runs::import::Importer;
@@ -396,7 +396,7 @@ impl RunWriter {
         &self.directory
     }
 
-    /// What it is.
+    /// Phase of the trace.
     ///
     /// ```
     /// use tracer_runs::import::{Importer, RunPhase};
@@ -413,7 +413,7 @@ impl RunWriter {
         self.phase
     }
 
-    /// Whether this span is in the log, or was put into another one.
+    /// Returns whether this span is in the log, or was merged into another one.
     ///
     /// ```
     /// use tracer_runs::import::Importer;
@@ -431,7 +431,7 @@ impl RunWriter {
         self.known.spans.contains_key(&span_id) || self.known.joined.contains(&span_id)
     }
 
-    /// How many spans are in the log.
+    /// Number of spans in the log.
     ///
     /// ```
     /// use tracer_runs::import::Importer;
@@ -500,7 +500,7 @@ impl RunWriter {
         parentless.next().copied().filter(|_| parentless.next().is_none())
     }
 
-    /// How the spans are linked.
+    /// Parent links of the spans.
     ///
     /// ```
     /// use tracer_runs::import::Importer;
@@ -699,7 +699,7 @@ impl RunWriter {
             .map_err(ImportError::at(&self.directory))
     }
 
-    /// Makes a completed run a running one again: a conversation that rested goes on. Its root stays until it is replaced.
+    /// Reopens a completed run: a conversation that rested continues. Its root stays until it is replaced.
     ///
     /// ```
     /// use tracer_runs::import::{ImportedSpan, Importer, RunPhase};
@@ -869,8 +869,8 @@ impl RunWriter {
         Ok(spans)
     }
 
-    /// Writes the log anew, each span as `change` leaves it; one for which it answers `false` is left out. The old log is
-    /// replaced in one step.
+    /// Rewrites the log, each span as `change` leaves it; a span for which it returns `false` is left out. The old log
+    /// is replaced in one step.
     ///
     /// ```
     /// use tracer_runs::import::{ImportedSpan, Importer};
@@ -895,7 +895,7 @@ impl RunWriter {
     ///
     /// What reading the run can fail with, and [`ImportError::Io`]; the log is as it was.
     pub fn rewrite(&mut self, mut change: impl FnMut(&mut SpanRecord) -> bool) -> Result<(), ImportError> {
-        /// How many bytes are written at once.
+        /// Size of one write, in bytes.
         const CHUNK: usize = 256 * 1024;
         let rules = Arc::clone(&self.rules);
         let file_system = self.file_system();

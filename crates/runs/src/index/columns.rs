@@ -95,7 +95,7 @@ impl SpanColumns {
 #[derive(Debug, Default)]
 pub(super) struct Columns {
     spans: Vec<SpanColumns>,
-    /// What is known of the tokens of a span, by its position: most spans have none.
+    /// Known token shares of a span, by its position: most spans have none.
     shares: HashMap<usize, TokenShares>,
     /// The tokens of calls that say more of them than the columns and the shares hold.
     usages: HashMap<usize, Usage>,
@@ -114,7 +114,7 @@ pub(super) struct Columns {
     prices: PriceColumn,
 }
 
-/// A record that a root gives besides its own, while the place of the root in the index is not known.
+/// A record that a root gives in addition to its own, while the place of the root in the index is not known.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Promoted {
     pub(super) place: LinePlace,
@@ -255,7 +255,7 @@ impl Columns {
         usage_of(totals.map(|tokens| tokens.map(u64::from)), shares)
     }
 
-    /// What decides the price of each model call, apart from its tokens.
+    /// Price keys of the model calls: all that decides the price of each, apart from its tokens.
     pub(super) fn prices(&self) -> &PriceColumn {
         &self.prices
     }
@@ -264,7 +264,7 @@ impl Columns {
         &mut self.prices
     }
 
-    /// What is known of the tokens of a span.
+    /// Known token shares of a span.
     pub(super) fn shares(&self, position: usize) -> Option<TokenShares> {
         self.shares.get(&position).copied()
     }
@@ -360,7 +360,7 @@ fn span_header<A: Lookup>(span: &ParsedSpan<'_, A>) -> RecordHeader {
     RecordHeader::new(event_type, span.start_time.1, outcome(span, &facts, event_type))
 }
 
-/// The records that a root gives besides its own: what its events say, and the end of the run.
+/// The records that a root gives in addition to its own: those of its events, and the end of the run.
 fn promoted_records<A>(span: &ParsedSpan<'_, A>, place: LinePlace) -> impl Iterator<Item = Promoted> {
     let events = span
         .events

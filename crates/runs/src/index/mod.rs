@@ -1,5 +1,5 @@
 //! [`LogIndex`]: a span log of any size, indexed so that a page can show every span and read the few that it needs;
-//! extended, not read anew, while the run goes on.
+//! extended, not read again, while the run is live.
 
 mod columns;
 mod price_column;
@@ -55,7 +55,7 @@ pub struct LogIndex {
     entries: Vec<IndexEntry>,
     columns: Columns,
     promoted: Vec<PromotedRecord>,
-    /// The calls of the run of each kind of which one is another emitter's, up to a position.
+    /// The calls of the run, up to a position, of each kind that has a call from another emitter.
     calls: Vec<CallReport>,
     repeatable: RepeatableTypes,
     calls_end: usize,
@@ -64,11 +64,11 @@ pub struct LogIndex {
     joined: HashMap<u64, usize>,
     table: IdTable,
     room: usize,
-    /// The spans of other runs, those with the ID of an earlier one, and those of which no more than the identity can be read.
+    /// Spans of other runs, those with the ID of an earlier one, and those with nothing readable but the identity.
     left_out: Vec<IndexEntry>,
     /// The problems of single lines, by line.
     problems: Problems,
-    /// Whether every line that is not blank holds a span.
+    /// `true` when every line that is not blank holds a span.
     is_whole: bool,
     /// Bytes of a last line that is not whole yet.
     cut_tail: Option<u64>,
@@ -121,7 +121,7 @@ impl LogIndex {
         index
     }
 
-    /// The index of a log of which nothing has been read.
+    /// The index of a log that has not been read yet.
     pub(crate) fn empty(directory: &Path, trace_id: Option<TraceId>) -> Self {
         Self {
             path: directory.join(SPANS_FILE),
@@ -149,7 +149,7 @@ impl LogIndex {
         }
     }
 
-    /// Reads the lines that were added; `false` when it is another log, which has to be opened anew.
+    /// Reads the lines that were added; `false` when it is another log, which has to be opened again.
     ///
     /// ```
     /// use tracer_sdk::testing::capture;
@@ -319,7 +319,7 @@ impl LogIndex {
         correlate(&self.calls, |span| self.ancestor(span), arguments)
     }
 
-    /// What is known of a span around a call.
+    /// Known facts of a span around a call.
     fn ancestor(&self, span: SpanId) -> Option<Ancestor> {
         self.entries.get(self.find(span)?).map(Ancestor::from)
     }
@@ -371,7 +371,7 @@ impl LogIndex {
         kept
     }
 
-    /// The table finds a span by its ID; it is made anew when it is full.
+    /// The table finds a span by its ID; it is rebuilt when it is full.
     fn make_room(&mut self, count: usize) {
         if count <= self.room {
             return;
@@ -398,7 +398,7 @@ impl LogIndex {
         self.entries.len()
     }
 
-    /// Whether there is no span.
+    /// Returns whether there is no span.
     ///
     /// ```
     /// use tracer_sdk::testing::capture;
@@ -509,7 +509,7 @@ impl LogIndex {
         self.columns.usage(position)
     }
 
-    /// What each model call costs, by the position of its span. Feature `prices`.
+    /// Cost of each model call, by the position of its span. Feature `prices`.
     ///
     /// ```
     /// use tracer_sdk::prices::Prices;
@@ -675,7 +675,7 @@ impl LogIndex {
         self.columns.names()
     }
 
-    /// The records that roots give besides their own, in the order of the file.
+    /// The records that roots give in addition to their own, in the order of the file.
     ///
     /// ```
     /// use tracer_sdk::testing::capture;
@@ -826,7 +826,7 @@ impl LogIndex {
         self.trace_id
     }
 
-    /// Number of spans that can be read, whoever they belong to.
+    /// Number of spans that can be read, whichever run they belong to.
     pub(crate) fn readable_spans(&self) -> usize {
         let others = self.left_out.iter().filter(|entry| entry.is_readable());
         self.entries.len() + others.count()
@@ -877,9 +877,9 @@ impl LogIndex {
         sum
     }
 
-    /// What is wrong with the log, its lines and its spans together, by line, and how many problems there are besides. What has
-    /// to be there depends on the recorded status of the run; `has_all_spans` is false where other processes may still record spans
-    /// that others are nested in.
+    /// Problems of the log, its lines and its spans together, by line, and the number of further problems. What has to
+    /// be there depends on the recorded status of the run; `has_all_spans` is false where other processes may still
+    /// record spans that others are nested in.
     ///
     /// ```
     /// use tracer_sdk::format::RecordedStatus;
@@ -913,7 +913,7 @@ impl LogIndex {
         (failure.into_iter().chain(kept).collect(), more)
     }
 
-    /// What is wrong with the lines of the log alone, by line, and how many problems there are besides.
+    /// Problems of the lines of the log alone, by line, and the number of further problems.
     ///
     /// ```
     /// use tracer_sdk::testing::capture;
@@ -1002,7 +1002,7 @@ fn entry_of_call(entries: &[IndexEntry], call: &CallReport) -> Option<usize> {
     (entries.get(at)?.span_id() == call.span_id).then_some(at)
 }
 
-/// What is known of the tokens of a model call: shares of its input and output, never beside them.
+/// Known token shares of a model call: parts of its input and output, never in addition to them.
 ///
 /// ```
 /// use tracer_sdk::testing::capture;
@@ -1063,21 +1063,21 @@ pub struct IndexedSpan {
     pub duration_us: Option<u64>,
     /// The type of its record.
     pub event_type: EventType,
-    /// How it ended.
+    /// Its outcome.
     pub outcome: Outcome,
-    /// Whether it is no step, see [`Record::is_leftover`].
+    /// `true` when it is no step, see [`Record::is_leftover`].
     pub is_leftover: bool,
     /// True where other spans report the same call: its record has what they say.
     pub is_joined: bool,
-    /// Whether it has no end.
+    /// `true` when it has no end.
     pub is_open: bool,
     /// True where it has an attribute that names a [session](tracer_format::names::SESSION).
     pub names_session: bool,
     /// True where it has tags, or another run's metadata.
     pub has_tags: bool,
-    /// Whether a value in it was redacted.
+    /// `true` when a value in it was redacted.
     pub is_redacted: bool,
-    /// Whether a value in it was truncated.
+    /// `true` when a value in it was truncated.
     pub is_truncated: bool,
     /// The number of its name, which [`LogIndex::name`](super::LogIndex::name) gives.
     pub name: u32,
@@ -1089,7 +1089,7 @@ pub struct IndexedSpan {
     pub tokens_out: Option<u32>,
     /// All tokens of a model call, as reported or as the sum of the parts.
     pub tokens_total: Option<u32>,
-    /// What is known of these tokens; `None` where nothing is.
+    /// Known shares of these tokens; `None` where there are none.
     pub tokens_shares: Option<TokenShares>,
     /// Its line in the log, from 1.
     pub line: u64,
@@ -1117,7 +1117,7 @@ pub enum RecordSource {
     Promoted(u32),
 }
 
-/// A record that a root gives besides its own, and the end of the run.
+/// A record that a root gives in addition to its own: that of an event, or the end of the run.
 ///
 /// ```
 /// use tracer_sdk::format::EventType;

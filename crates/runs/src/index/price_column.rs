@@ -58,7 +58,7 @@ impl PriceColumn {
         number
     }
 
-    /// Adds the calls of another part that begins at a position, as far as its spans are kept.
+    /// Adds the calls of another part that begins at a position, except those whose spans are not kept.
     pub(super) fn take_over(&mut self, other: &mut Self, start: usize, kept: &[bool]) {
         let mut calls = std::mem::take(&mut other.calls).into_iter().peekable();
         let mut position = start;

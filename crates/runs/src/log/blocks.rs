@@ -8,15 +8,15 @@ use crate::cancel::{self, CancelToken};
 /// any newline must not fill the memory.
 pub(crate) const MAX_LINE_BYTES: usize = 128 * 1024 * 1024;
 
-/// How much of longer lines is passed over in one file, in bytes, before it is given up: a sparse file of any size costs
-/// nothing to make.
+/// Total size of overlong lines that are skipped in one file before it is given up, in bytes: a sparse file of any size
+/// costs nothing to make.
 const MAX_SKIPPED_BYTES: u64 = 2 * MAX_LINE_BYTES as u64;
 
-/// How much is read at a time: little enough that what comes of it stays in the processor's caches, and its memory in the
-/// allocator's hands.
+/// Size of one read, in bytes: small enough that what comes of it stays in the processor's caches, and its memory in
+/// the allocator's hands.
 const BLOCK_BYTES: usize = 256 * 1024;
 
-/// Where a line begins.
+/// Start position of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LineStart {
     /// The offset of its first byte.
@@ -33,11 +33,11 @@ impl LineStart {
 /// One block of a file.
 #[derive(Debug, Default)]
 pub(super) struct Block {
-    /// Where the block lies in the file.
+    /// Offset of the block in the file, in bytes.
     offset: u64,
     /// The number of its first line, from 1.
     first_line: u64,
-    /// Whole lines, the last of which may lack its newline at the end of the file.
+    /// Whole lines; the last one may lack its newline at the end of the file.
     bytes: Vec<u8>,
     /// The longest line that is given.
     limit: usize,
@@ -50,11 +50,11 @@ pub(super) struct Block {
 pub(super) struct LogLine<'a> {
     /// From 1, blank lines counted.
     pub(super) number: u64,
-    /// Where it lies in the file.
+    /// Offset in the file, in bytes.
     pub(super) offset: u64,
     /// The bytes of the line; `None` when it is longer than the limit.
     pub(super) bytes: Option<&'a [u8]>,
-    /// Whether a newline ends it; only the last line of a file may lack it.
+    /// `true` when a newline ends it; only the last line of a file may lack it.
     pub(super) is_ended: bool,
 }
 
@@ -101,7 +101,7 @@ pub(super) struct Blocks<R> {
     /// The beginning of a line whose end was not in the last block.
     carried: Vec<u8>,
     is_at_end: bool,
-    /// How much of lines over the limit may still be passed over.
+    /// Bytes of lines over the limit that may still be skipped.
     skipped_left: u64,
     offset: u64,
     line: u64,
@@ -136,7 +136,7 @@ impl<R: Read> Blocks<R> {
         }
     }
 
-    /// Where the next block begins.
+    /// Start position of the next block.
     pub(super) fn position(&self) -> LineStart {
         LineStart {
             offset: self.offset,

@@ -56,9 +56,9 @@ struct EndLine {
     offset: u64,
     /// Its number; 0 of the last line.
     number: u64,
-    /// Whether all of it was read.
+    /// `true` when all of it was read.
     is_whole: bool,
-    /// Whether a newline ends it.
+    /// `true` when a newline ends it.
     is_ended: bool,
 }
 

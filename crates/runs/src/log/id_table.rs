@@ -41,8 +41,8 @@ impl IdTable {
         Some(found & self.position_bits)
     }
 
-    /// Inserts an entry; gives the position of the one with its ID that was there before. The table goes on with the
-    /// first of them, or with the first that belongs to the run and can be read, if there is one.
+    /// Inserts an entry; gives the position of the one with its ID that was there before. The table keeps the first of
+    /// them, or the first that belongs to the run and can be read, if there is one.
     pub(crate) fn insert(&mut self, entries: &[IndexEntry], position: u32) -> Option<u32> {
         let entry = entries.get(position as usize)?;
         let (slot, mark) = self.slot(entries, entry.span_id());
@@ -58,8 +58,8 @@ impl IdTable {
         Some(before)
     }
 
-    /// The slot that holds the ID, or the free one where it belongs, of which a quarter always is; and what the slot
-    /// holds besides the position.
+    /// The slot that holds the ID, or the free one where it belongs (a quarter of the slots is always free), and the
+    /// bits of the slot that are not the position.
     fn slot(&self, entries: &[IndexEntry], id: SpanId) -> (usize, u32) {
         let hash = self.hasher.hash_one(id);
         #[expect(

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::cancel;
 use tracer_format::project::LinePlace;
 
-/// How much is read at a time while lines follow each other.
+/// Size of one read while lines follow each other, in bytes.
 const WINDOW_BYTES: u64 = 256 * 1024;
 
 /// A log, read by places. Its clones read the same file, each on its own.

@@ -31,7 +31,7 @@ pub struct LogPart {
     pub unreadable_lines: u64,
     /// The offset behind the last whole line: where the next part begins.
     pub next_offset: u64,
-    /// Whether the part reaches to the end of the file, except for a last line that is not whole yet.
+    /// `true` when the part reaches to the end of the file, except for a last line that is not whole yet.
     pub is_to_end: bool,
 }
 

@@ -2,7 +2,7 @@
 
 use tracer_format::Problem;
 
-/// How many problems of a run are kept; more are counted.
+/// Maximum number of problems that are kept for a run; more are counted.
 const MAX_PROBLEMS: usize = 10_000;
 
 /// Problems with the numbers of their lines; 0 for what concerns the whole file.
@@ -13,7 +13,7 @@ pub(crate) struct Problems {
 }
 
 impl Problems {
-    /// Adds a problem; whoever adds goes through the lines in their order.
+    /// Adds a problem; callers take the lines in their order.
     pub(crate) fn push(&mut self, line: u64, problem: Problem) {
         self.push_with(line, || problem);
     }
@@ -27,7 +27,7 @@ impl Problems {
         }
     }
 
-    /// Adds problems of any lines: on one line, these come behind those that are there.
+    /// Adds problems of any lines: on one line, these follow the existing ones.
     pub(crate) fn merge(&mut self, others: Self) {
         self.more += others.more;
         self.kept.extend(others.kept);
@@ -36,7 +36,7 @@ impl Problems {
         self.kept.truncate(MAX_PROBLEMS);
     }
 
-    /// The problems that are kept, and how many there are besides.
+    /// The problems that are kept, and the number of further ones.
     pub(crate) fn into_parts(self) -> (impl Iterator<Item = Problem>, u64) {
         (self.kept.into_iter().map(|(_, problem)| problem), self.more)
     }

@@ -32,14 +32,14 @@ pub(crate) struct ScanOptions {
     pub(crate) meta_trace_id: Option<TraceId>,
     /// The ID that the spans of the run have: that of `meta.json`, or else of the first span.
     pub(crate) own_trace_id: Option<TraceId>,
-    /// Whether the last line may be cut short.
+    /// `true` when the last line may be cut short.
     pub(crate) is_running: bool,
 }
 
 /// The result of scanning a log, or a part of one.
 #[derive(Debug)]
 pub(crate) struct ScanResult<V> {
-    /// Every span of which both IDs can be read, in the order of the file.
+    /// Every span whose IDs can both be read, in the order of the file.
     pub(crate) entries: Vec<IndexEntry>,
     /// The problems of single lines.
     pub(crate) problems: Problems,
@@ -47,11 +47,11 @@ pub(crate) struct ScanResult<V> {
     pub(crate) visitor: V,
     /// Bytes of a last line that were left out, because a run that is still written was cut there.
     pub(crate) cut_tail: Option<u64>,
-    /// Where that line begins.
+    /// Start position of that line.
     cut_at: Option<LineStart>,
-    /// Whether the place among the others could be read of every span.
+    /// `true` when the IDs of every span could be read.
     pub(crate) is_whole: bool,
-    /// Where the next line would begin.
+    /// Start position of the next line.
     pub(crate) end: LineStart,
     /// The error that ended reading before the end of the file.
     pub(crate) failure: Option<io::Error>,
@@ -92,7 +92,7 @@ pub(crate) fn scan_from<V: SpanVisitor>(
             }
         }
     }
-    // What was cut is read again when the rest of it is there.
+    // A line that was cut is read again when the rest of it is there.
     scanned.end = scanned.cut_at.unwrap_or_else(|| blocks.position());
     scanned
 }

@@ -18,10 +18,10 @@ use tracer_format::{
 pub const INTERRUPTED: &str = "Interrupted";
 const RUN_MESSAGE: &str = "the process ended before the run did";
 const SPAN_MESSAGE: &str = "the process ended before this span did";
-/// The name of a span of which only children were recorded.
+/// The name of a span that is known from its children alone.
 const LOST_NAME: &str = "lost";
 
-/// What an interrupted run lacks.
+/// The missing spans and the outcome of an interrupted run.
 ///
 /// ```
 /// use std::path::Path;
@@ -38,13 +38,13 @@ const LOST_NAME: &str = "lost";
 pub struct Completion {
     /// Spans to append, the root last.
     pub spans: Vec<SpanRecord>,
-    /// How the run ended.
+    /// Outcome of the run.
     pub status: RecordedStatus,
     /// When the last sign of it was recorded.
     pub ended_at: StoredTime,
     /// From its start until then, in milliseconds.
     pub duration_ms: u64,
-    /// What its records count, the appended ones included.
+    /// Counts of its records, the appended ones included.
     pub counts: Counts,
 }
 
@@ -129,7 +129,7 @@ pub(super) fn complete(
     missing.sort_unstable();
     let root_id = match &seen.root {
         Some(root) => root.id,
-        // What starts first in a run starts in its root.
+        // The first span to start in a run starts in its root.
         None if missing.is_empty() => new_id(meta.trace_id, &seen.ids),
         None => missing.remove(0).1,
     };
@@ -212,7 +212,7 @@ impl Writer {
         }
     }
 
-    /// A span of which only children were recorded.
+    /// A span that is known from its children alone.
     fn lost(&self, id: SpanId, first_child: Timestamp) -> SpanRecord {
         let mut span = self.span(id, Some(self.root_id), LOST_NAME, first_child.into());
         set(&mut span.attributes, names::LOST, "true");

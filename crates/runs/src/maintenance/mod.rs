@@ -1,8 +1,8 @@
 //! Maintenance of a store: repairing interrupted runs, renaming, deleting, pruning, and adopting the runs of a gate's
 //! trials.
 //!
-//! The only code that changes files of runs that nobody records any more. Plans are worked out by pure functions; applying
-//! them goes through the same file system as recording does.
+//! The only code that changes files of runs that are no longer recorded. Plans are worked out by pure functions;
+//! applying them goes through the same file system as recording does.
 
 mod adopt;
 mod completion;

@@ -29,7 +29,7 @@ pub struct PruneRules {
 }
 
 impl PruneRules {
-    /// Whether nothing is set.
+    /// Returns whether no rule is set.
     ///
     /// ```
     /// use tracer_runs::maintenance::PruneRules;
@@ -118,7 +118,7 @@ pub struct PrunePlan {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PruneResult {
-    /// Number of runs that were removed; one that is recorded again by then is not.
+    /// Number of runs that were removed; a run that is being recorded again meanwhile is kept.
     pub removed_runs: usize,
     /// Bytes of their files.
     pub removed_bytes: u64,

@@ -9,7 +9,7 @@ use crate::RunDirectory;
 use tracer_format::{LIVE_FILE, META_FILE, SPANS_FILE, TraceId};
 use tracer_sdk::disk::{Disk, FileSystem};
 
-/// How the name of a directory ends that is being removed. It begins with a dot and is no trace ID, so that no reader
+/// Name suffix of a directory that is being removed. The name begins with a dot and is no trace ID, so that no reader
 /// takes it for a run.
 const REMOVED: &str = ".removed";
 
@@ -47,7 +47,7 @@ pub(super) fn remove_run_on(
         .rename(&run.path, &hidden)
         .map_err(MaintenanceError::at(&run.path))?;
     remove_tree(&hidden, file_system).map_err(|error| {
-        // What is still there must not be hidden. Where it cannot be put back, the error names the hidden place.
+        // The remaining files must not stay hidden. Where they cannot be put back, the error names the hidden place.
         match (error, file_system.rename(&hidden, &run.path)) {
             (MaintenanceError::Io { path, source }, Ok(())) => MaintenanceError::Io {
                 path: path
@@ -91,7 +91,7 @@ const OWN_FILES: [&str; 3] = [LIVE_FILE, SPANS_FILE, META_FILE];
 pub(super) fn remove_tree(directory: &Path, file_system: &dyn FileSystem) -> Result<(), MaintenanceError> {
     let entries: io::Result<Vec<fs::DirEntry>> = fs::read_dir(directory).and_then(Iterator::collect);
     let mut entries = entries.map_err(MaintenanceError::at(directory))?;
-    // What a run is made of goes last: when something else cannot be removed, the run is whole.
+    // The files that make it a run are removed last: when something else cannot be removed, the run is whole.
     entries.sort_by_key(|entry| OWN_FILES.iter().position(|own| entry.file_name() == *own));
     for entry in entries {
         let path = entry.path();
@@ -106,7 +106,7 @@ pub(super) fn remove_tree(directory: &Path, file_system: &dyn FileSystem) -> Res
         .map_err(MaintenanceError::at(directory))
 }
 
-/// How many bytes the files of a run directory hold; what cannot be looked at counts nothing.
+/// Total size of the files in a run directory, in bytes; a file without readable metadata counts 0.
 pub(super) fn directory_bytes(directory: &Path) -> u64 {
     let entries = fs::read_dir(directory)
         .into_iter()

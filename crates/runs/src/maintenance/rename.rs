@@ -13,7 +13,7 @@ use tracer_sdk::disk::replace_text;
 use tracer_sdk::disk::{Disk, FileSystem};
 use tracer_sdk::settings::Settings;
 
-/// Renames a run and gives the name as it was written: a run name goes through redaction, whoever gives it.
+/// Renames a run and gives the name as it was written: a run name goes through redaction, whatever its source.
 ///
 /// ```
 /// use tracer_runs::RunStore;

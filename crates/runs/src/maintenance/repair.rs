@@ -16,10 +16,10 @@ use tracer_sdk::disk::read_input;
 use tracer_sdk::disk::replace_text;
 use tracer_sdk::disk::{Disk, FileSystem, OpenFile, OpenMode, write_all};
 
-/// Where the log is kept as it was found.
+/// File that keeps the log as it was found.
 const BROKEN_FILE: &str = "spans.jsonl.broken";
 
-/// What repairing a run does.
+/// Plan of a run's repair.
 ///
 /// ```
 /// use tracer_sdk::testing::capture;
@@ -33,15 +33,15 @@ const BROKEN_FILE: &str = "spans.jsonl.broken";
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Repair {
-    /// How many bytes of a torn last line are cut off; `None` when the last line is whole.
+    /// Number of bytes of a torn last line that are cut off; `None` when the last line is whole.
     pub cut: Option<u64>,
     /// The spans to append and the outcome; `None` when the run had ended and only its `.live` is left.
     pub completion: Option<Completion>,
-    /// Where the log is kept as it was found; `None` when there is no log or it is not changed.
+    /// Copy of the log as it was found; `None` when there is no log or it is not changed.
     pub copy: Option<PathBuf>,
-    /// How long the log is once the torn line is cut off, and whether a line break must follow.
+    /// Length of the log once the torn line is cut off, and whether a line break must follow.
     log: LogEnd,
-    /// What the run is, when it has no `meta.json` yet.
+    /// Metadata of the run, when it has no `meta.json` yet.
     new_meta: Option<RunMeta>,
 }
 
@@ -212,7 +212,7 @@ fn damaged(run: RunReader) -> MaintenanceError {
     }
 }
 
-/// Where the log ends without its torn line; `None` when there is no log.
+/// End of the log without its torn line; `None` when there is no log.
 fn log_end(path: &Path, cut: u64) -> io::Result<Option<LogEnd>> {
     let mut file = match open_run_file(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -240,7 +240,7 @@ fn lock(file_system: &dyn FileSystem, path: &Path) -> Result<Box<dyn OpenFile>, 
         .map_err(MaintenanceError::at(path))?;
     match file.try_lock() {
         Ok(false) => Err(MaintenanceError::RunActive),
-        // Where files cannot be locked there is nothing to wait for.
+        // On a file system without locks there is nothing to wait for.
         Ok(true) | Err(_) => Ok(file),
     }
 }

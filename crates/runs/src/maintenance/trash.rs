@@ -1,7 +1,7 @@
-//! A place for runs that were deleted and may be wanted again, beside the runs: one for each process that deletes, so that
-//! none empties another's.
+//! Trash for deleted runs that may be wanted again, next to the runs.
 //!
-//! A lock shows whether a process is gone: the system unlocks it however a process ends.
+//! Each process that deletes has a place of its own, so that none empties another's. A lock shows whether a process is
+//! gone: the system unlocks it however a process ends.
 
 use std::fs;
 use std::io;
@@ -16,11 +16,11 @@ use parking_lot::Mutex;
 use tracer_format::TraceId;
 use tracer_sdk::disk::{Disk, FileSystem, OpenFile, OpenMode};
 
-/// The folder, beside that of the runs.
+/// The folder, next to that of the runs.
 const FOLDER: &str = "trash";
 /// In a place, the file whose lock says that the process is there which deletes into it.
 const LOCK: &str = ".lock";
-/// How the name of a place begins that is not made yet.
+/// Name prefix of a place that is not made yet.
 const UNMADE: char = '.';
 
 /// The trash of a data directory, as one process deletes into it. For readers, a run in it is no run.
@@ -51,7 +51,7 @@ pub struct Trash {
     own: Mutex<Option<TrashFolder>>,
 }
 
-/// Where one process puts runs.
+/// Place into which one process puts runs.
 #[derive(Debug)]
 struct TrashFolder {
     path: PathBuf,
@@ -137,7 +137,7 @@ impl Trash {
     pub fn restore(&self, trace_id: TraceId) -> Result<bool, MaintenanceError> {
         let own = self.own.lock().as_ref().map(|own| own.path.clone());
         let mut places = self.places()?;
-        // What was deleted here last is what is meant.
+        // A run that this process deleted takes precedence.
         places.sort_by_key(|place| Some(place) != own.as_ref());
         let found = places
             .into_iter()
@@ -193,7 +193,7 @@ impl Trash {
         failed.map_or(Ok(removed), Err)
     }
 
-    /// Whether there is a trash; a link in its place leads to what is none.
+    /// Returns whether there is a trash folder; a link in its place is an error.
     fn is_there(&self) -> Result<bool, MaintenanceError> {
         match self.folder.symlink_metadata() {
             Ok(found) if found.is_dir() => Ok(true),
@@ -215,7 +215,7 @@ impl Trash {
             let entry = entry.map_err(MaintenanceError::at(&self.folder))?;
             let is_made = !entry.file_name().to_string_lossy().starts_with(UNMADE);
             let path = entry.path();
-            // What else somebody put there is none of ours.
+            // Other entries of the folder are not ours.
             let is_place = entry.file_type().is_ok_and(|kind| kind.is_dir())
                 && path
                     .join(LOCK)
@@ -245,7 +245,7 @@ impl Trash {
         let lock = Disk
             .open(&unmade.join(LOCK), OpenMode::New)
             .map_err(MaintenanceError::at(&unmade))?;
-        // Where there are no locks, others let the place be.
+        // On a file system without locks, other processes leave the place alone.
         let _ = lock.try_lock();
         let path = self.folder.join(name);
         Disk.rename(&unmade, &path).map_err(MaintenanceError::at(&path))?;

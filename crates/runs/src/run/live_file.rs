@@ -1,7 +1,7 @@
-//! What `.live` says while a run is recorded: who records it, and which calls are under way (decisions, section 5).
+//! Contents of `.live` while a run is recorded: emitter and open calls.
 //!
-//! The file is a help, not a record: a line that cannot be read is passed over, and a file that is rewritten while it
-//! is read may say less for a moment.
+//! The file (decisions, section 5) is a help, not a record: a line that cannot be read is passed over, and a file that
+//! is rewritten while it is read may say less for a moment.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -18,7 +18,7 @@ use tracer_format::{
 /// More than this is never read of a `.live`, in bytes.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
-/// What an emitter says of the run that it records.
+/// An emitter's account of the run that it records.
 ///
 /// ```
 /// use tracer_runs::read_live_file;
@@ -75,12 +75,12 @@ pub(super) struct RecordingProcess {
     pub(super) lock: LockPlace,
 }
 
-/// Where the lock is that a recording process holds.
+/// Location of the lock that a recording process holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum LockPlace {
     /// On `.live` itself, as emitters before 0.2 have it.
     OnLiveFile,
-    /// On the file beside it; the number is the process's descriptor of it.
+    /// On the lock file next to it; the number is the process's descriptor of it.
     Beside { descriptor: Option<u32> },
     /// Nowhere: the process was out of descriptors, or its files cannot be locked.
     Nowhere,
@@ -108,7 +108,7 @@ pub struct StartedSpan {
     pub parent_span_id: Option<SpanId>,
     /// Its name.
     pub name: String,
-    /// What it is: `LLM_CALL`, `TOOL_CALL`, or `UNKNOWN` for structure.
+    /// Its type: `LLM_CALL`, `TOOL_CALL`, or `UNKNOWN` for structure.
     pub event_type: EventType,
     /// When it started.
     pub start_time: StoredTime,
@@ -243,7 +243,7 @@ fn tags(header: &Object) -> Tags {
         .into_iter()
         .flatten()
     {
-        // What is not a tag is passed over, as everything that cannot be read.
+        // An entry that is not a tag is skipped, as everything that cannot be read.
         let _ = tags.set(key, value.as_str().unwrap_or_default());
     }
     tags

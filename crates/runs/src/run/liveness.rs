@@ -1,4 +1,4 @@
-//! Whether a run is still going on: by its status and by the lock that a running emitter holds (decisions, section 5).
+//! Liveness of a run, by status and emitter's lock (decisions, section 5).
 
 use std::fs::{File, TryLockError};
 use std::path::Path;
@@ -9,7 +9,7 @@ use super::scan::read_meta_file;
 use crate::file::{self, OpenError};
 use tracer_format::{LIVE_FILE, LOCK_FILE, RecordedStatus};
 
-/// Whether a run is still going on. Looking never changes anything.
+/// Liveness of a run: whether it is still being recorded. Probing never changes anything.
 ///
 /// ```
 /// use tracer_runs::{Liveness, RunStore};
@@ -29,10 +29,10 @@ pub enum Liveness {
     Ended,
     /// A process holds the lock of the run.
     Running,
-    /// The process died before the run could end: its `.live` is there, and nobody who records holds the lock.
+    /// The process died before the run could end: its `.live` is there, and no recording process holds the lock.
     Interrupted,
-    /// The run is recorded as running, and nothing shows whether it is: an emitter without `.live` wrote it, or it holds
-    /// no lock and its process goes on. It is shown as running.
+    /// The run is recorded as running, and nothing shows whether it is: an emitter without `.live` wrote it, or it
+    /// holds no lock and its process is alive. It is shown as running.
     Unknown,
 }
 
@@ -65,8 +65,7 @@ pub fn probe_liveness(directory: &Path, status: RecordedStatus) -> Liveness {
             {
                 return Liveness::Ended;
             }
-            // The emitter may have put a new `.live` in the place of the one that was looked at; it holds the new one
-            // before it lets go of the old.
+            // The emitter may have replaced the `.live` that was probed; it locks the new one before unlocking the old.
             match recorder_state(directory) {
                 RecorderState::Left => Liveness::Interrupted,
                 RecorderState::Recorded => Liveness::Running,
@@ -79,7 +78,7 @@ pub fn probe_liveness(directory: &Path, status: RecordedStatus) -> Liveness {
 /// The state of a run's recorder, by the lock and the process behind it.
 enum RecorderState {
     Recorded,
-    /// Nobody records it any more.
+    /// No process records it any more.
     Left,
     Unknown,
 }

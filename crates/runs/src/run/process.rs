@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 use super::live_file::ProcessIdentity;
 use tracer_sdk::disk::{own_boot, own_namespace};
 
-/// The state of a process, as far as it is visible from here.
+/// State of a process, where it is visible from here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ProcessState {
     /// It is there.
     Alive,
-    /// It is gone, though its number may have been given to another one, or its program goes on as another one.
+    /// It is gone, though a later process may have its number, or its program may have been replaced by another one.
     Gone,
     /// It belongs to another machine, boot or namespace, or the system does not say.
     Unknown,
@@ -58,8 +58,8 @@ struct Thread {
     process_start: String,
 }
 
-/// Looks for a thread of a process that has not ended: the first one may have, while others go on. `None` when there is
-/// no such process, or only what is left of one.
+/// Looks for a thread of a process that has not ended: the first one may have, while others still run. `None` when
+/// there is no such process, or only what is left of one.
 fn living_thread(pid: u32) -> io::Result<Option<Thread>> {
     let path = PathBuf::from(format!("/proc/{pid}"));
     let Some((state, process_start)) = status(&path)? else {
@@ -122,7 +122,7 @@ fn is_no_such_process(_error: &io::Error) -> bool {
     false
 }
 
-/// Whether a thread has this file open under this number; `None` when the system does not say.
+/// Returns whether a thread has this file open under this descriptor; `None` when the system does not say.
 #[cfg(unix)]
 fn is_open_as(thread: &Path, file: &File, descriptor: u32) -> Option<bool> {
     use std::os::unix::fs::MetadataExt;

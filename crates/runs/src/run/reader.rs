@@ -20,7 +20,7 @@ use tracer_format::{
 };
 use tracer_sdk::prices::CallGroups;
 
-/// Whether a run with a problem is refused or read as far as possible.
+/// Handling of a run with a problem: refused, or read in all its readable parts.
 ///
 /// ```
 /// use tracer_runs::{RunReader, Strictness};
@@ -92,7 +92,7 @@ pub struct RunReader {
     pub more_problems: u64,
     /// The records, in the order of the projection.
     pub records: RecordStream,
-    /// What `.live` says of a run whose root is not in its log.
+    /// Tags from `.live`, for a run whose root is not in its log.
     live_tags: Tags,
 }
 
@@ -452,7 +452,7 @@ impl LoadedRun {
     }
 }
 
-/// A run that is refused: all its problems, and what is known of it all the same.
+/// A run that is refused: all its problems, and the facts that could be read all the same.
 ///
 /// ```
 /// use tracer_runs::LoadedRun;
@@ -481,7 +481,7 @@ pub struct InvalidRun {
 }
 
 impl InvalidRun {
-    /// Whether files are missing or unreadable, rather than read and found wrong.
+    /// Returns whether files are missing or unreadable, rather than read and found wrong.
     ///
     /// ```
     /// use tracer_runs::LoadedRun;

@@ -36,7 +36,7 @@ pub struct RecordStream {
     order: Arc<Vec<RecordSource>>,
     lines: LineReader,
     next: usize,
-    /// The records of the root that was read last, by its place in the index, as far as they were not given yet.
+    /// The records of the root that was read last, by its place in the index; `None` for those already given.
     root: Option<(usize, Vec<Option<Record>>)>,
     /// The records of the attempts at a call that were found last, and the ID of the call.
     attempts: Option<(Range<usize>, String)>,
@@ -88,7 +88,7 @@ impl RecordStream {
         self.order.get(number).copied()
     }
 
-    /// How many records the run has.
+    /// Number of records in the run.
     ///
     /// ```
     /// use tracer_runs::{RunReader, Strictness};
@@ -122,7 +122,7 @@ impl RecordStream {
         SpanStream::new(self)
     }
 
-    /// What is known of the record with a number, from 0, without reading it; `None` behind the last one.
+    /// Header of the record with a number, from 0, without reading it; `None` behind the last one.
     ///
     /// ```
     /// use tracer_runs::{RunReader, Strictness};
@@ -376,7 +376,7 @@ impl SpanStream {
         self
     }
 
-    /// How many spans the run has.
+    /// Number of spans in the run.
     ///
     /// ```
     /// use tracer_runs::{RunReader, Strictness};

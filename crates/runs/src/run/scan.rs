@@ -16,7 +16,7 @@ const LEGACY_FILES: [&str; 2] = ["run.json", "events.jsonl"];
 pub(super) struct RunScan {
     /// The metadata.
     pub(super) meta: MetaReading,
-    /// The log, as far as it can be read.
+    /// The readable part of the log.
     pub(super) index: LogIndex,
     /// All problems: those of `meta.json` first, then by line.
     pub(super) problems: Vec<Problem>,

@@ -42,7 +42,7 @@ pub struct ValidationReport {
 }
 
 impl ValidationReport {
-    /// Whether the run has no problem; warnings do not count.
+    /// Returns whether the run has no problem; warnings do not count.
     ///
     /// ```
     /// let report = tracer_runs::validate("no/such/run".as_ref());
@@ -53,7 +53,7 @@ impl ValidationReport {
         self.problems.is_empty()
     }
 
-    /// Whether files are missing or unreadable, rather than read and found wrong.
+    /// Returns whether files are missing or unreadable, rather than read and found wrong.
     ///
     /// ```
     /// let report = tracer_runs::validate("no/such/run".as_ref());

@@ -4,7 +4,7 @@ use super::status::RunStatus;
 use super::summary::RunSummary;
 use tracer_format::Timestamp;
 
-/// What runs have to be like; without anything set, every run passes.
+/// Filter of runs by status, name and start; without anything set, every run passes.
 ///
 /// ```
 /// use tracer_runs::{NamePattern, RunFilter, RunStatus};
@@ -27,8 +27,8 @@ pub struct RunFilter {
 }
 
 impl RunFilter {
-    /// Whether a run passes. Its status is asked for last, and only when the answer depends on it: that looks at the file
-    /// system.
+    /// Returns whether a run passes. Its status is checked last, and only when the answer depends on it: that reads the
+    /// file system.
     ///
     /// ```
     /// use tracer_runs::{RunFilter, RunStatus, RunStore};
@@ -58,7 +58,7 @@ impl RunFilter {
     }
 }
 
-/// What a name is like: a part of it or, with `*` (any characters) or `?` (any one), all of it. Case does not count.
+/// Pattern for a name: matches a part of it or, with `*` (any characters) or `?` (any one), all of it. Ignores case.
 ///
 /// ```
 /// use tracer_runs::NamePattern;
@@ -88,7 +88,7 @@ impl NamePattern {
         }
     }
 
-    /// Whether a name is like this.
+    /// Returns whether the pattern matches a name.
     ///
     /// ```
     /// use tracer_runs::NamePattern;
@@ -114,7 +114,7 @@ fn folded(text: &str) -> Vec<char> {
     text.chars().flat_map(char::to_lowercase).collect()
 }
 
-/// Whether a pattern, in which `*` stands for any text and `?` for any one character, matches all of a text.
+/// Returns whether a glob pattern, with `*` for any text and `?` for any one character, matches all of a text.
 ///
 /// ```
 /// use tracer_runs::matches_glob;

@@ -5,7 +5,7 @@ use tracer_format::loops;
 
 pub use tracer_format::loops::Likeness;
 
-/// Whether records have a loop, see [`RunSummary::has_looped`](super::RunSummary::has_looped).
+/// Returns whether records have a loop, see [`RunSummary::has_looped`](super::RunSummary::has_looped).
 ///
 /// ```
 /// use tracer_runs::has_loop;
@@ -24,8 +24,8 @@ pub fn has_loop<'a>(records: impl IntoIterator<Item = &'a Record>) -> bool {
     loops::has_loop(records)
 }
 
-/// Whether the call of one record is an attempt at the one of `next`: it failed, and `next`, which follows it among
-/// calls and states, asks the same.
+/// Returns whether the call of one record is an attempt at the one of `next`: it failed, and `next`, which follows it
+/// among calls and states, asks the same.
 ///
 /// ```
 /// use tracer_sdk::testing::capture;
@@ -84,8 +84,7 @@ pub fn branches(records: &[&Record]) -> Vec<u64> {
     loops::branches(records)
 }
 
-/// How the repetitions of a block compare that these records are, one repetition after the other, each of `length`
-/// records.
+/// Compares the repetitions of a block: `records` has one repetition after the other, each of `length` records.
 ///
 /// ```
 /// use tracer_runs::{Likeness, compare_repetitions};

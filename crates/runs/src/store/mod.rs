@@ -229,7 +229,7 @@ pub enum StoreError {
     Unreadable {
         /// The folder.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
 }

@@ -14,7 +14,8 @@ const RUNS_PER_READER: usize = 64;
 /// systems 256.
 pub(super) const MAX_READERS: usize = 32;
 
-/// How many more threads read, for all lists that are made at the same time: what a process may open is for all of them.
+/// Number of additional reader threads, across all lists that are made at the same time: they share the process's limit
+/// of open files.
 static READERS: AtomicUsize = AtomicUsize::new(0);
 
 /// One of these threads.

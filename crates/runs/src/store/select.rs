@@ -10,9 +10,9 @@ use strsim::levenshtein;
 
 /// The word for the newest run, which `~2` behind it makes the second before it.
 const LATEST: &str = "latest";
-/// How many runs are suggested when nothing matches.
+/// Maximum number of suggestions when nothing matches.
 const MAX_SUGGESTIONS: usize = 3;
-/// How many characters a suggestion has in common with what was asked for, at least: less is chance.
+/// Minimum number of characters that a suggestion shares with the text asked for: fewer are chance.
 const MIN_COMMON: usize = 3;
 
 impl RunStore {
@@ -43,7 +43,7 @@ impl RunStore {
     /// one that was copied from elsewhere; a name has to be exact. What is both the beginning of an ID and a name is the
     /// beginning of an ID.
     ///
-    /// What is asked for never becomes a path, unless it is a whole ID: else only the names of directories that are there
+    /// The text asked for never becomes a path, unless it is a whole ID: else only the names of existing directories
     /// are compared.
     ///
     /// ```
@@ -118,7 +118,7 @@ impl RunStore {
     }
 }
 
-/// How many runs before the newest are asked for by `latest` or `latest~2`.
+/// Number of steps back from the newest run that `latest` or `latest~2` means; `None` for any other text.
 #[must_use]
 pub fn steps_before_latest(wanted: &str) -> Option<usize> {
     let steps = wanted.strip_prefix(LATEST)?;
@@ -158,7 +158,7 @@ fn nearest(runs: &[RunSummary], wanted: &str, prefix: &str) -> Vec<RunDirectory>
         .collect()
 }
 
-/// How far the beginning of a run's ID is from what was asked for; `None` when it is not near.
+/// Edit distance between the text asked for and the beginning of a run's ID; `None` when it is not near.
 fn id_distance(run: &RunSummary, prefix: &str) -> Option<usize> {
     let id = run.directory.trace_id.to_string();
     let common = id
@@ -202,7 +202,7 @@ pub enum SelectError {
     },
     /// There are not that many runs before the newest.
     TooFew {
-        /// How many runs there are.
+        /// Number of runs in the store.
         count: usize,
     },
     /// The runs cannot be listed.

@@ -16,7 +16,7 @@ tracer_format::words! {
     /// ```
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum RunStatus in tracer_runs {
-        /// The run goes on, or nothing shows that it does not.
+        /// The run is live, or nothing shows that it is not.
         Running = "running",
         /// The process that recorded the run died before the run could end.
         Interrupted = "interrupted",
@@ -32,8 +32,8 @@ tracer_format::words! {
 }
 
 impl RunStatus {
-    /// The status that metadata gives. Whether the process of a run that says it runs is gone, and whether a run that ended
-    /// well looped, is asked only then.
+    /// The status that metadata gives. `is_interrupted` is called only for a run whose recorded status is running, and
+    /// `has_looped` only for one that ended well.
     ///
     /// ```
     /// use tracer_runs::{RunStatus, RunStore};
@@ -59,7 +59,7 @@ impl RunStatus {
         }
     }
 
-    /// Whether the run has no end yet, or never will have one.
+    /// Returns whether the run has no end yet, or never will have one.
     ///
     /// ```
     /// use tracer_runs::RunStatus;

@@ -17,7 +17,7 @@ use tracer_format::loops::{self, Trail};
 use tracer_format::parse::read_meta;
 use tracer_format::{Counts, META_FILE, Problem, ProblemCode, RecordedStatus, RunMeta, Timestamp, TraceId};
 
-/// Where a run lies.
+/// Location of a run.
 ///
 /// ```
 /// use tracer_sdk::testing::capture;
@@ -143,13 +143,13 @@ impl RunDirectory {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunSummary {
-    /// Where the run lies.
+    /// Location of the run.
     pub directory: RunDirectory,
     /// Its metadata, or what is wrong with that.
     pub meta: Result<RunMeta, Vec<Problem>>,
-    /// What is wrong at the ends of its log, once that was asked for.
+    /// Problems at the ends of its log, once they were asked for.
     log: OnceLock<Vec<Problem>>,
-    /// What its log counts, once that was asked for and `meta.json` leaves it open.
+    /// Counts of its log, once they were asked for and `meta.json` leaves them open.
     counted: OnceLock<Option<Counts>>,
 }
 
@@ -170,7 +170,7 @@ impl RunSummary {
         self.meta.as_ref().ok().map(|meta| meta.started_at.instant())
     }
 
-    /// How many records the run has of each type: of `meta.json`, or of the log where other processes wrote into it as well.
+    /// Number of records of each type: from `meta.json`, or from the log where other processes wrote into it as well.
     /// Zeros when the run cannot be read.
     ///
     /// ```
@@ -199,7 +199,7 @@ impl RunSummary {
         counted.unwrap_or(meta.counts)
     }
 
-    /// Whether the run is still going on.
+    /// Probes whether the run is still being recorded.
     ///
     /// ```
     /// use tracer_runs::{Liveness, RunStore};
@@ -220,11 +220,11 @@ impl RunSummary {
         probe_liveness(&self.directory.path, status)
     }
 
-    /// What keeps the run from being what its metadata says: problems of `meta.json` or, when that can be read, of the
-    /// first and the last line of the log. Empty for most damaged logs too: only [`validate`](crate::run::validate()) reads
-    /// all of one.
+    /// Reasons why the run is not what its metadata says: problems of `meta.json` or, when that can be read, of the
+    /// first and the last line of the log. Empty for most damaged logs too: only [`validate`](crate::run::validate())
+    /// reads all of one.
     ///
-    /// The log is looked at once, at the first call.
+    /// The log is checked once, at the first call.
     ///
     /// ```
     /// use tracer_runs::RunStore;
@@ -246,7 +246,7 @@ impl RunSummary {
         }
     }
 
-    /// Looks at the logs of many runs at once, as [`RunSummary::problems`] otherwise does one by one.
+    /// Checks the logs of many runs at once, as [`RunSummary::problems`] otherwise does one by one.
     ///
     /// ```
     /// use tracer_runs::{RunSummary, RunStatus, RunStore};
@@ -289,7 +289,7 @@ impl RunSummary {
         }
     }
 
-    /// Whether somebody records the run, or may do so: it is not to be changed or removed.
+    /// Returns whether some process records the run, or may do so: it is not to be changed or removed.
     ///
     /// ```
     /// use tracer_sdk::testing::capture;
@@ -309,9 +309,9 @@ impl RunSummary {
         }
     }
 
-    /// Whether the run ended well and looped on the way: calls asked the same again and again, or may have, where what
-    /// they asked was not recorded. A loop warning alone says that shapes repeat, which three files read in a row do
-    /// as well.
+    /// Returns whether the run ended well and looped on the way: calls asked the same again and again, or may have,
+    /// where what they asked was not recorded. A loop warning alone says that shapes repeat, which three files read in
+    /// a row do as well.
     ///
     /// This is what makes the status of a run `loop`, wherever it is shown. An emitter that saw all of a run says it in
     /// `meta.json` (`loops`); of any other run with a warning the spans are read.
@@ -356,7 +356,8 @@ impl RunSummary {
         looped
     }
 
-    /// Whether the spans have a loop. Where they cannot be read, or lack the warnings, the counts of `meta.json` decide.
+    /// Returns whether the spans have a loop. Where they cannot be read, or lack the warnings, the counts of
+    /// `meta.json` decide.
     fn spans_loop(&self) -> bool {
         let Ok(run) = RunReader::open(&self.directory.path, Strictness::Lenient) else {
             return true;
@@ -371,8 +372,8 @@ impl RunSummary {
     }
 }
 
-/// Whether a run with this metadata looped, see [`RunSummary::has_looped`]; `spans_loop` is asked only where the
-/// metadata leaves it open.
+/// Returns whether a run with this metadata looped, see [`RunSummary::has_looped`]; `spans_loop` is called only where
+/// the metadata leaves it open.
 ///
 /// ```
 /// use tracer_sdk::testing::capture;

@@ -110,7 +110,7 @@ fn entry<'a>(run: &'a RunSummary, known: &'a HashMap<TraceId, ListedRun>) -> Opt
     })
 }
 
-/// What the spans of some runs say; of none while the runs are read for the first time.
+/// List entries of some runs, by their spans; empty while the runs are read for the first time.
 fn details(viewer: &Viewer, runs: &[&RunSummary]) -> Result<HashMap<TraceId, ListedRun>, ApiError> {
     let Facts::All(snapshot) = viewer.facts().now(false)? else {
         return Ok(HashMap::new());
@@ -152,7 +152,7 @@ pub(super) fn reading_error(progress: ReadingProgress) -> ApiError {
     )
 }
 
-/// All runs, their logs looked at; none where nothing has been recorded yet.
+/// All runs, their logs checked; none where nothing has been recorded yet.
 pub(crate) fn listed(viewer: &Viewer) -> Result<Vec<RunSummary>, ApiError> {
     if viewer.facts().store().team().is_some() {
         let Facts::All(snapshot) = viewer.facts().now(false)? else {

@@ -37,17 +37,17 @@ pub(crate) struct StatsAnswer {
     version: String,
     /// The query, as it is understood; empty for all runs.
     query: String,
-    /// What groups are made by; null without groups.
+    /// Grouping in use; null without groups.
     by: Option<&'static str>,
-    /// What groups can be made by.
+    /// Available groupings.
     groupings: [&'static str; 7],
-    /// Whether the numbers of a group are of its calls and not of its runs.
+    /// `true` when the numbers of a group are of its calls and not of its runs.
     is_of_calls: bool,
     /// The columns of the table.
     columns: Vec<TableColumn>,
     /// All runs together.
     all: StatsRow,
-    /// How many groups there are.
+    /// Number of groups.
     group_count: usize,
     /// The number of the first group in `groups`, from 0.
     from: usize,
@@ -77,17 +77,17 @@ struct StatsRow {
 struct StatsCell {
     /// The words; empty where there is nothing, or nothing is known.
     text: String,
-    /// What it is: `plain`, `muted`, `bad` or `warning`.
+    /// Tone of the text: `plain`, `muted`, `bad` or `warning`.
     tone: &'static str,
     /// More about it: what is not known of a cost; null where there is nothing to add.
     title: Option<String>,
     /// The query of the runs behind the number; null where none finds them.
     query: Option<String>,
-    /// What these are sorted by to see where the number comes from.
+    /// Sort key of these runs that shows where the number comes from.
     sort: &'static str,
 }
 
-/// What is asked of the statistics.
+/// Parameters of a statistics request.
 #[derive(Debug)]
 pub(crate) struct StatsRequest {
     query: RunQuery,

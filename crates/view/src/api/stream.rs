@@ -116,7 +116,7 @@ async fn send_changes(
                 let _ = sender.send(event("deleted", &json!({}))).await;
                 return;
             }
-            // What cannot be read now is read with the next poll.
+            // A run that cannot be read now is read with the next poll.
             Err(_) => None,
         };
         if let Some(event) = event

@@ -44,32 +44,33 @@ pub(crate) struct RunTable {
     /// The version of the trace format.
     #[cfg_attr(test, schemars(schema_with = "tracer_insight::schema::spec_version"))]
     spec_version: &'static str,
-    /// Where the runs are, for people.
+    /// Location of the runs, for people.
     data_dir: String,
     /// `table` of the stream: changes when a run does.
     version: String,
-    /// How many runs there are.
+    /// Number of all runs.
     total: usize,
-    /// How many of them match.
+    /// Number of runs that match.
     matching: usize,
     /// The number of the first run in `runs` among those that match, from 0.
     from: usize,
-    /// How many runs match by all but their status, by that.
+    /// Number of runs by status, among those that match by all but their status.
     statuses: BTreeMap<&'static str, usize>,
     /// The names of all runs, at most 500.
     names: Vec<String>,
-    /// How many threads of several runs there are.
+    /// Number of threads of several runs.
     threads: usize,
     /// The query of the steps of a run that the query of runs asks for, with which a run is opened at them; null where it asks for
     /// none.
     step_query: Option<String>,
-    /// How far reading is, when the runs are read for the first time: only the newest are listed then, and nothing else matches.
+    /// Progress of reading, when the runs are read for the first time: only the newest are listed then, and nothing
+    /// else matches.
     #[serde(skip_serializing_if = "Option::is_none")]
     reading: Option<ReadingJson>,
     runs: Vec<TableRow>,
 }
 
-/// How far the first reading is.
+/// Progress of the first reading.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct ReadingJson {
@@ -86,27 +87,27 @@ pub(crate) struct TableRow {
     /// The status: `running`, `interrupted`, `failed`, `loop`, `ok`, `damaged`.
     run_status: &'static str,
     started_at: Option<String>,
-    /// How long it took, in microseconds.
+    /// Duration, in microseconds.
     duration_us: Option<u64>,
     counts: Option<Counts>,
-    /// What is said of it beside its status, in words: `1 failed call` of a run that ended ok, `waiting for a person`; null where
-    /// nothing is.
+    /// Remarks next to the status, in words: `1 failed call` of a run that ended ok, `waiting for a person`; null
+    /// without any.
     marks: Option<String>,
-    /// What is wrong with its metadata or its log; null when nothing is.
+    /// Problem with its metadata or its log; null when there is none.
     problem: Option<String>,
-    /// What its spans say; null for a run that was not read yet.
+    /// Preview of the run from its spans; null for a run that was not read yet.
     details: Option<RunPreview>,
-    /// What its model calls cost; null for a run that was not read yet.
+    /// Cost of its model calls; null for a run that was not read yet.
     cost: Option<CostReport>,
     /// The same by column, in words.
     cells: BTreeMap<&'static str, TableCell>,
     /// Its models, that of the most calls first, at most 20.
     models: Vec<String>,
-    /// How many models it has.
+    /// Number of its models.
     model_count: usize,
     /// Its tools, that of the most calls first, at most 20.
     tools: Vec<String>,
-    /// How many tools it has.
+    /// Number of its tools.
     tool_count: usize,
     /// Its tags, each as `key=value`.
     tags: Vec<String>,
@@ -122,10 +123,10 @@ pub(crate) struct TableRow {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct TableColumn {
-    /// What rows are sorted by it with.
+    /// Sort key of the column.
     pub(super) key: &'static str,
     pub(super) heading: &'static str,
-    /// Whether it is sorted from the first to the last; otherwise from the largest to the smallest.
+    /// `true` when it is sorted from the first to the last; otherwise from the largest to the smallest.
     pub(super) is_ascending: bool,
 }
 
@@ -157,11 +158,11 @@ struct ThreadJson {
     id: String,
     /// Its number, from 1.
     number: usize,
-    /// How many runs the thread has.
+    /// Number of runs in the thread.
     count: usize,
 }
 
-/// What is asked of all runs.
+/// Parameters of a request for the table of all runs.
 #[derive(Debug, Default)]
 pub(crate) struct TableRequest {
     query: RunQuery,
@@ -176,7 +177,7 @@ pub(crate) struct TableRequest {
 }
 
 impl TableRequest {
-    /// What the page of all runs begins with.
+    /// The first request of the page of all runs.
     fn first() -> Self {
         Self {
             limit: FIRST_RUNS,
@@ -204,7 +205,7 @@ impl TableRequest {
         })
     }
 
-    /// Whether it asks for all runs, the newest first.
+    /// Returns whether it asks for all runs, the newest first.
     fn is_of_all(&self) -> bool {
         self.query.is_empty()
             && self.statuses.is_empty()
@@ -216,7 +217,7 @@ impl TableRequest {
     }
 }
 
-/// Whether a value is the first of those that are allowed.
+/// Returns whether a value is the first of those that are allowed.
 fn one_of<const N: usize>(name: &str, value: &str, allowed: [&str; N]) -> Result<bool, ApiError> {
     if allowed.contains(&value) {
         return Ok(allowed.first() == Some(&value));
@@ -303,7 +304,7 @@ fn known(
     })
 }
 
-/// Where the runs are, for people.
+/// Location of the runs, for people.
 fn place(viewer: &Viewer) -> String {
     match viewer.facts().store().team() {
         None => shown(&viewer.runs().store().runs_dir()),
@@ -321,7 +322,7 @@ fn names<'a>(all: impl Iterator<Item = Option<&'a str>>) -> Vec<String> {
     names.into_iter().take(MAX_NAMES).map(str::to_owned).collect()
 }
 
-/// The newest runs, of which nothing but the metadata is known yet.
+/// The newest runs, with only their metadata known yet.
 fn unread(viewer: &Viewer, request: &TableRequest, progress: ReadingProgress) -> Result<RunTable, ApiError> {
     let all = if request.is_of_all() {
         listed(viewer)?

@@ -80,7 +80,7 @@ impl LlmCall {
         self
     }
 
-    /// What the model is asked: a string, or anything structured.
+    /// The prompt: a string, or anything structured.
     ///
     /// ```
     /// use serde_json::json;
@@ -95,7 +95,7 @@ impl LlmCall {
         self
     }
 
-    /// What the model answered: a string, or anything structured.
+    /// The model's response: a string, or anything structured.
     ///
     /// ```
     /// use tracer_sdk::testing::capture;
@@ -231,7 +231,7 @@ impl LlmSpan {
     timed_methods!();
     timed_call_methods!();
 
-    /// What the model answered: a string, or anything structured.
+    /// The model's response: a string, or anything structured.
     ///
     /// ```
     /// use tracer_sdk::testing::capture;

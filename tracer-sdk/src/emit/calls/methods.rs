@@ -127,7 +127,7 @@ macro_rules! timed_methods {
 
 pub(crate) use timed_methods;
 
-/// The methods that every timed call has beside those of every timed span.
+/// The methods of every timed call in addition to those of every timed span.
 macro_rules! timed_call_methods {
     () => {
         /// Ends the call now and writes it.
@@ -223,7 +223,7 @@ macro_rules! call_methods {
             self
         }
 
-        /// How long the call took; it ended just now. Without it the call has no duration.
+        /// Sets the duration of the call, which ended just now. Without it the call has no duration.
         ///
         /// ```
         /// use std::time::Instant;

@@ -44,7 +44,7 @@ pub struct StateUpdate {
 }
 
 impl StateUpdate {
-    /// What changed since the last state.
+    /// The changes since the last state.
     ///
     /// ```
     /// use serde_json::json;

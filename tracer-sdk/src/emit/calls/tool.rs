@@ -67,7 +67,7 @@ impl ToolCall {
     described_methods!();
     call_methods!();
 
-    /// What the tool is given.
+    /// The arguments of the call.
     ///
     /// ```
     /// use serde_json::json;
@@ -114,7 +114,7 @@ impl ToolCall {
         self
     }
 
-    /// What the tool gave.
+    /// The result of the call.
     ///
     /// ```
     /// use tracer_sdk::testing::capture;
@@ -361,7 +361,7 @@ impl ToolSpan {
     timed_methods!();
     timed_call_methods!();
 
-    /// What the tool gave.
+    /// The result of the call.
     ///
     /// ```
     /// use tracer_sdk::testing::capture;

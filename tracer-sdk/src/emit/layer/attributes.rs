@@ -19,7 +19,7 @@ const MAX_TEXT_BYTES: usize = 16 * 1024 * 1024;
 #[derive(Debug, Clone, Default)]
 pub(super) struct SentAttributes {
     kept: Map<String, Value>,
-    /// How many values came under keys that are past those that are kept.
+    /// Number of values under keys past those that are kept.
     pub(super) left_out: u64,
 }
 
@@ -56,7 +56,7 @@ impl SentAttributes {
         keys.iter().find_map(|key| self.text(key))
     }
 
-    /// Whether there is a value under a key that says something.
+    /// Returns whether there is a non-empty value under a key.
     pub(super) fn says(&self, key: &str) -> bool {
         self.get(key).is_some_and(|value| *value != "")
     }
@@ -70,7 +70,7 @@ impl SentAttributes {
     }
 }
 
-/// Whether a field says where in the code a span is, which the span's own data does.
+/// Returns whether a field gives the source location of a span, which the span's own data does.
 fn is_dropped(name: &str) -> bool {
     name.starts_with("code.") || name.starts_with("thread.")
 }

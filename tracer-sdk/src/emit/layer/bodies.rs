@@ -24,7 +24,7 @@ pub(super) fn parse_message(message: &str) -> Option<(CallSide, &str)> {
     Some((side, json.trim_end()))
 }
 
-/// What a request says of the call that no field of rig does.
+/// Settings of a call in its request, which no field of rig gives.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct RigRequest {
     pub(super) temperature: Option<f64>,

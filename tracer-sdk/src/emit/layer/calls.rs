@@ -1,4 +1,4 @@
-//! What the layer knows of the calls in a run: what models asked for, which tools wait for their results, what failed last.
+//! State of the calls in a run: requested tools, awaited results, failures.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Weak};
@@ -16,16 +16,16 @@ use crate::process::{OwnLock, OwnProcess, PerProcess};
 use tracer_format::names::span_names;
 use tracer_format::{EventType, SpanId, Timestamp, names};
 
-/// How many tools of a run are remembered whose results have not come.
+/// Maximum number of remembered tools of a run whose results have not come.
 const MAX_CLOSED_TOOLS: usize = 64;
 
-/// How many spans of a run are known by what they ended with.
+/// Maximum number of spans of a run whose last outcome is remembered.
 const MAX_ENDINGS: usize = 1024;
 
-/// How many errors of a run wait for its end.
+/// Maximum number of errors of a run that wait for its end.
 const MAX_PASSED_ON: usize = 64;
 
-/// What the layer knows of the calls in a run.
+/// The layer's state of the calls in a run.
 #[derive(Debug, Default)]
 pub(super) struct RunCalls {
     pub(super) arguments: ToolArguments,
@@ -33,13 +33,13 @@ pub(super) struct RunCalls {
     closed_tools: VecDeque<ClosedTool>,
     /// Requests and replies of the run are logged.
     pub(super) has_bodies: bool,
-    /// What happened last directly within a span, by its ID; a span with an answer of its own has none.
+    /// Last outcome directly within a span, by its ID; a span with an answer of its own has none.
     endings: HashMap<SpanId, WorkEnding>,
     /// Errors that functions returned, which may be the run's own.
     passed_on: Vec<PassedOn>,
 }
 
-/// What happened last within a span that stands for the work of an agent.
+/// Last outcome within a span that represents the work of an agent.
 #[derive(Debug, Clone, Default)]
 pub(super) struct WorkEnding {
     /// Why the last model call, or the last agent, failed.
@@ -125,7 +125,7 @@ impl RunCalls {
         }
     }
 
-    /// What happened last within a span that has ended.
+    /// Takes the last outcome within a span that has ended.
     pub(super) fn take_ending(&mut self, span: SpanId) -> Option<WorkEnding> {
         self.endings.remove(&span)
     }
@@ -153,17 +153,17 @@ impl RunCalls {
     }
 }
 
-/// What the layer knows of a run, shared by its spans.
+/// State of a run's calls, shared by its spans.
 pub(super) type SharedCalls = Arc<OwnLock<RunCalls>>;
 
 /// The runs that layers of this process record into.
 static RUNS: PerProcess<OwnLock<Vec<RecordedRun>>> =
     PerProcess::new(|process| OwnLock::new(process, Vec::new()));
 
-/// A run, and what is known of the calls in it.
+/// A run, and the state of the calls in it.
 type RecordedRun = (Weak<RunState>, SharedCalls);
 
-/// What is known of the calls in a run.
+/// Returns the state of the calls in a run.
 pub(super) fn calls_of(run: &Arc<RunState>) -> SharedCalls {
     let new = || Arc::new(OwnLock::new(OwnProcess::current(), RunCalls::default()));
     let Some(mut runs) = RUNS.get().lock() else {

@@ -14,7 +14,7 @@ use super::report;
 use super::vocabulary::{describes_its_span, is_agent_span, is_below, is_body_target, is_noise};
 
 thread_local! {
-    /// How many spans that a layer of this process sees are entered on this thread.
+    /// Number of entered spans on this thread that a layer of this process sees.
     static ENTERED: Cell<u32> = const { Cell::new(0) };
 
     /// The filter that asks at this moment what others want.
@@ -24,7 +24,7 @@ thread_local! {
 /// A filter that asks what others want.
 #[derive(Debug, Clone, Copy)]
 struct Asking {
-    /// Its [`CallsiteFilter::identity`]; zero when nobody asks.
+    /// Its [`CallsiteFilter::identity`]; zero when no filter asks.
     filter: usize,
     /// It was asked itself, so that the others were, too.
     was_asked: bool,
@@ -59,18 +59,19 @@ impl CallsiteFilter {
         }
     }
 
-    /// Whether spans of a callsite are recorded.
+    /// Returns whether spans of a callsite are recorded.
     pub(super) fn records(&self, metadata: &Metadata<'_>) -> bool {
         self.callsite(metadata) == Callsite::Recorded
     }
 
-    /// Whether nobody at all wants a span: it is not the outermost one, and no other layer is interested in its callsite.
+    /// Returns whether no layer wants a span: it is not the outermost one, and no other layer is interested in its
+    /// callsite.
     #[inline]
     pub(super) fn is_for_nobody(&self, metadata: &Metadata<'_>) -> bool {
         ENTERED.get() != 0 && self.known.get(metadata) == Some(Callsite::OursAlone)
     }
 
-    /// What a callsite is, which is asked with every span.
+    /// Finding for a callsite, looked up for every span.
     #[inline]
     fn callsite(&self, metadata: &Metadata<'_>) -> Callsite {
         self.known
@@ -98,9 +99,9 @@ impl CallsiteFilter {
         found
     }
 
-    /// Whether another layer wants spans of a callsite; `None` when that cannot be known at this moment.
+    /// Returns whether another layer wants spans of a callsite; `None` when that cannot be known at this moment.
     ///
-    /// All layers of the subscriber are asked as they were when it was installed, and this one answers that it wants none.
+    /// Queries all layers of the subscriber as they were when it was installed; this one answers that it wants none.
     fn is_wanted_by_others(&self, metadata: &'static Metadata<'static>) -> Option<bool> {
         let before = ASKING.replace(Asking {
             filter: self.identity(),
@@ -108,11 +109,11 @@ impl CallsiteFilter {
         });
         let interest = tracing::dispatcher::get_default(|dispatch| dispatch.register_callsite(metadata));
         let asked = ASKING.replace(before);
-        // Within a subscriber's own work there is no default one, and nobody is asked.
+        // Within a subscriber's own work there is no default one, and no layer is queried.
         asked.was_asked.then(|| !interest.is_never())
     }
 
-    /// Whether this filter asks what the others want.
+    /// Returns whether this filter is the one that queries the others; if so, notes that the query reached it, too.
     fn is_asking_others(&self) -> bool {
         let asking = ASKING.get();
         let is_it = asking.filter == self.identity();
@@ -132,12 +133,13 @@ impl CallsiteFilter {
 
     fn find_out(&self, metadata: &Metadata<'_>) -> Callsite {
         let target = metadata.target();
-        // What is no span is an event, or `enabled!`, by which rig asks whether anybody wants its requests and replies.
+        // A callsite that is no span is an event, or `enabled!`, by which rig asks whether its requests and replies are
+        // wanted.
         if !metadata.is_span() {
             let is_recorded = if is_body_target(target) {
                 self.bodies
             } else {
-                // What the `log` crate hands over has the target `log` here and its own in a field.
+                // Records of the `log` crate have the target `log` here and their own in a field.
                 let is_log = target == "log";
                 (*metadata.level() <= Level::WARN && (is_log || !is_noise(target)))
                     || describes_its_span(metadata.fields())
@@ -183,8 +185,8 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Filter<S> for CallsiteFilter {
         // Asked for each span of a foreign callsite. Whether another span is entered is known at once; a program with
         // several registries at least sees the outermost span of its first one.
         match self.callsite(metadata) {
-            // Of `OursAlone` the layer itself says no for all: else the registry would make a span for nobody, which costs five
-            // times as much as all else.
+            // The layer itself rejects `OursAlone` for all layers: else the registry would make a span that no layer
+            // wants, which costs five times as much as all else.
             Callsite::Recorded | Callsite::OursAlone => true,
             Callsite::MaybeRoot => ENTERED.get() == 0,
             Callsite::Ignored => false,

@@ -24,7 +24,7 @@ const MAX_WAIT: Duration = Duration::from_secs(600);
 #[derive(Debug)]
 pub(super) struct ConversationRun {
     pub(super) context: Context,
-    /// How many of its calls are open. It changes under the lock of the awaited calls.
+    /// Number of its open calls. It changes under the lock of the awaited calls.
     open: AtomicUsize,
 }
 
@@ -179,7 +179,7 @@ fn end_where(is_over: impl Fn(&AwaitedCall) -> bool) {
     over.into_iter().for_each(AwaitedCall::give_up);
 }
 
-/// How many threads have begun conversations, or made a layer, and live.
+/// Number of live threads that have begun conversations, or made a layer.
 static THREADS: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
@@ -243,7 +243,8 @@ impl AskedTool {
         })
     }
 
-    /// Whether an answer asked for what ran. Some providers give no IDs, others the same ones in each conversation.
+    /// Returns whether an answer asked for the call that ran. Some providers give no IDs, others the same ones in each
+    /// conversation.
     fn is_asked_by(&self, asked: &Self) -> bool {
         self.name == asked.name
             && (self.id.is_none() || asked.id.is_none() || self.id == asked.id)
@@ -259,8 +260,8 @@ fn canonical(value: &Value) -> String {
     parsed.as_ref().unwrap_or(value).to_string()
 }
 
-/// What was said in a conversation, in normal form: texts, calls and results, each by who said it. Of an
-/// answer with calls they are all, since some programs drop the text beside them.
+/// Content of a conversation in normal form: texts, calls and results, each by who said it. Of an answer with calls
+/// only these count, since some programs drop the text around them.
 #[derive(Debug, Default)]
 struct RepeatedHistory {
     said: u64,

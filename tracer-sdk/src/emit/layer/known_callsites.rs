@@ -1,4 +1,6 @@
-//! What the filter has found callsites to be, for the next time that it is asked: without a lock, and in a few nanoseconds.
+//! Lock-free cache of the filter's findings, by callsite.
+//!
+//! A lookup takes a few nanoseconds.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -6,12 +8,12 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use once_cell::race::OnceRef;
 use tracing::Metadata;
 
-/// How many callsites are remembered at the most; what is past them is found out again each time. A power of two.
+/// Maximum number of cached callsites, a power of two; those past it are found out again each time.
 const PLACES: usize = 2048;
-/// How many places a callsite may have.
+/// Number of places that a callsite may have.
 const MAX_TRIES: usize = 8;
 
-/// What the layer wants of a callsite.
+/// The layer's interest in a callsite.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Callsite {
     /// Its spans or events are recorded.
@@ -42,7 +44,7 @@ impl KnownCallsites {
         Self(std::iter::repeat_with(empty).take(PLACES).collect())
     }
 
-    /// Remembers what a callsite is, if there is a place for it; `None` is to be found out when it is asked for.
+    /// Caches a finding for a callsite, if there is a place for it; `None` is to be found out at the next lookup.
     pub(super) fn remember(&self, metadata: &'static Metadata<'static>, found: Option<Callsite>) {
         for place in self.places(metadata) {
             // Another thread may take the place at the same moment.
@@ -58,7 +60,7 @@ impl KnownCallsites {
         }
     }
 
-    /// What a callsite was found to be.
+    /// Returns the cached finding for a callsite.
     #[inline]
     pub(super) fn get(&self, metadata: &Metadata<'_>) -> Option<Callsite> {
         let (place, _) = self.place(metadata)?;
@@ -99,7 +101,7 @@ impl KnownCallsites {
     }
 }
 
-/// How a finding is kept; zero is none.
+/// Stored form of a finding; zero is none.
 fn number(found: Option<Callsite>) -> u8 {
     match found {
         None => 0,

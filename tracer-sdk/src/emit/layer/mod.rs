@@ -131,7 +131,7 @@ pub struct LayerBuilder {
     targets: Vec<String>,
 }
 
-/// What a layer does with the spans that it sees.
+/// Options for the spans that a layer sees.
 #[derive(Debug, Clone)]
 struct LayerOptions {
     run_on: RunOn,

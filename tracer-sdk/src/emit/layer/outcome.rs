@@ -1,4 +1,4 @@
-//! How the span of a library ended: what it says of an error, or what follows from what it does not say.
+//! Outcome of a library's span: its reported error, or an inferred one.
 
 use tracing::field::FieldSet;
 
@@ -11,7 +11,7 @@ use tracer_format::{EventType, names};
 /// The error type of a model call, or an agent, that ended without a word of an answer.
 pub(super) const INCOMPLETE: &str = "incomplete";
 
-/// What [`names::INFERRED`] says of an error that the library did not report.
+/// Value of [`names::INFERRED`] for an error that the library did not report.
 pub(super) const INFERRED_ERROR: &str = "error";
 
 /// An error of a span, and whether the library reported it.
@@ -89,7 +89,7 @@ fn reported(
         return None;
     }
     let error_type = attributes.text("gen_ai.tool.error.type").unwrap_or(outcome);
-    // What the model was given is the nearest to a message that there is.
+    // The result that the model was given is the nearest to a message that there is.
     let message = message
         .or(last_error)
         .or_else(|| attributes.text("gen_ai.tool.call.result"))

@@ -79,7 +79,7 @@ impl LibraryRecorder {
         }
         if !is_agent
             && let Some(run) = registry::only_live_run()
-            // What another call or agent of a library started is live by chance.
+            // A run that another call or agent of a library started is live by chance.
             && !run.is_started_by_library()
             && run.is_own_process()
         {
@@ -224,7 +224,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for LibraryRecorder {
     }
 
     fn enabled(&self, metadata: &Metadata<'_>, _: LayerContext<'_, S>) -> bool {
-        // What its filter keeps from this layer alone it never hears of; this is said for all layers.
+        // This layer never hears of spans that its filter keeps from it alone; this answer is for all layers.
         !self.filter.is_for_nobody(metadata)
     }
 
@@ -253,7 +253,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for LibraryRecorder {
         if span.extensions().get::<LibrarySpan>().is_some() {
             return;
         }
-        // What the code of a recorder's user reports meanwhile is no record.
+        // Spans that the code of a recorder's user makes meanwhile are no record.
         let Some(_recording) = RecordingGuard::enter() else {
             return;
         };
@@ -439,7 +439,7 @@ fn log(
     around: Option<&LibrarySpan>,
     outermost: Option<&SurroundingSpan>,
 ) {
-    // What the `log` crate hands over names its own target in a field.
+    // Records of the `log` crate name their own target in a field.
     if fields.text("log.target").is_some_and(is_noise) {
         return;
     }

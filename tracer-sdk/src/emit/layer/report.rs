@@ -1,5 +1,6 @@
-//! What the layer sees, for `tracer doctor -- COMMAND`: lines of JSON in the file that the environment variable
-//! `TRACER_DOCTOR` names. Without it nothing is written.
+//! Report of what the layer sees, for `tracer doctor -- COMMAND`.
+//!
+//! Lines of JSON in the file that the environment variable `TRACER_DOCTOR` names. Without it nothing is written.
 
 use std::fs::OpenOptions;
 use std::io::Write;

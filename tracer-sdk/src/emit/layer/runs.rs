@@ -25,7 +25,7 @@ use crate::write::draft::Draft;
 use crate::write::files::{Disk, FileSystem};
 use tracer_format::{EventType, names};
 
-/// Whether an event is of the attribute that made a span: they have one place in the code.
+/// Returns whether an event is of the attribute that made a span: they have one place in the code.
 pub(super) fn is_of(span: &'static Metadata<'static>, event: &'static Metadata<'static>) -> bool {
     let place = |metadata: &Metadata<'static>| Some((metadata.file()?, metadata.line()?));
     place(span).is_some() && place(span) == place(event)
@@ -34,7 +34,7 @@ pub(super) fn is_of(span: &'static Metadata<'static>, event: &'static Metadata<'
 /// A run that a layer has started.
 #[derive(Debug)]
 pub(super) struct NewRun {
-    /// Where the spans of the run belong.
+    /// Context that the spans of the run belong to.
     pub(super) context: Context,
     /// It is the run of another process, and the context is a span of that process.
     pub(super) is_joined: bool,
@@ -72,7 +72,7 @@ pub(super) fn start_run(
     })
 }
 
-/// How many spans have a context at this moment: recorded ones, and outermost ones that are a run.
+/// Number of spans that have a context at this moment: recorded ones, and outermost ones that are a run.
 static LIVE: AtomicUsize = AtomicUsize::new(0);
 
 /// A span that has a context, for as long as it is there.
@@ -85,10 +85,10 @@ impl LiveContext {
         Self(())
     }
 
-    /// Whether there is one. While there is none, no span that is entered, left or closed needs to be looked at: that was most
-    /// of what the layer took for a span of other code.
+    /// Returns whether there is one. While there is none, no span that is entered, left or closed needs a lookup: that
+    /// was most of what the layer took for a span of other code.
     ///
-    /// Whoever is handed a span knows of it, so that no order is needed.
+    /// A caller that is handed a span knows of it, so that no memory ordering is needed.
     #[inline]
     pub(super) fn is_any() -> bool {
         LIVE.load(Ordering::Relaxed) != 0
@@ -112,10 +112,10 @@ pub(super) struct OutermostSpan {
     run: OnceBox<OutermostRunPlace>,
 }
 
-/// Where the run of an outermost span is, once there is one.
+/// Shared place for the run of an outermost span, once there is one.
 type OutermostRunPlace = Arc<OwnLock<Option<OutermostRun>>>;
 
-/// An outermost span around one that is looked at.
+/// An outermost span around the current one.
 #[derive(Debug)]
 pub(super) struct SurroundingSpan {
     since: Duration,

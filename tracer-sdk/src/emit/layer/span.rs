@@ -30,7 +30,7 @@ use tracer_format::loops;
 use tracer_format::project::child_type;
 use tracer_format::{EventType, SpanId, SpanKind, Timestamp, names};
 
-/// How many log messages and links a span keeps.
+/// Maximum number of log messages and links that a span keeps.
 const MAX_LOGS: usize = 64;
 const MAX_LINKS: usize = 16;
 const MAX_LOG_FIELDS: usize = 64;
@@ -89,7 +89,7 @@ impl Visits {
         self.now().saturating_sub(self.left.load(Ordering::Relaxed))
     }
 
-    /// Whether it is the first time.
+    /// Counts an entry. Returns `true` for the first one.
     fn enter(&self) -> bool {
         self.was_unwinding
             .store(std::thread::panicking(), Ordering::Relaxed);
@@ -110,8 +110,8 @@ impl Visits {
         is_new.then(panic::unwinding).flatten().map(|panic| panic.error)
     }
 
-    /// Whether the work within the span seems to have been dropped while it waited: it is entered once more for that, a while after
-    /// it was left, and closes at once.
+    /// Returns whether the work within the span seems to have been dropped while it waited: it is entered once more for
+    /// that, a while after it was left, and closes at once.
     fn seem_given_up(&self) -> bool {
         let pause = Duration::from_nanos(self.pause.load(Ordering::Relaxed));
         let closes_at_once = Duration::from_nanos(self.since_left()) < MIN_PAUSE;
@@ -119,7 +119,7 @@ impl Visits {
     }
 }
 
-/// What is known of an open span.
+/// State of an open span.
 #[derive(Debug)]
 struct OpenWork {
     /// Empty for the root of a run.
@@ -148,11 +148,11 @@ struct OpenWork {
     panic: Option<ErrorInfo>,
     follows_from: Vec<SpanId>,
     logs: Vec<(Timestamp, Map<String, Value>)>,
-    /// How many logs and links are past those that are kept.
+    /// Number of logs and links past those that are kept.
     left_out: u64,
 }
 
-/// Where a new span belongs.
+/// Parent context of a new span.
 #[derive(Debug)]
 pub(super) struct ParentPlace {
     pub(super) context: Context,
@@ -263,12 +263,12 @@ impl LibrarySpan {
         span.upgrade().map(Self)
     }
 
-    /// Whether spans of its callsite name their tool.
+    /// Returns whether spans of its callsite name their tool.
     pub(super) fn names_a_tool(&self) -> bool {
         self.0.names_a_tool
     }
 
-    /// Whether the span is open and names this tool.
+    /// Returns whether the span is open and names this tool.
     pub(super) fn is_of_tool(&self, tool: &str) -> bool {
         let mut is_it = false;
         self.edit(|work| is_it = work.attributes.text(NAMED_TOOL) == Some(tool));
@@ -451,7 +451,7 @@ impl OpenWork {
         }
     }
 
-    /// What is called is known now, for whoever looks at the open spans of the run.
+    /// Adds the model or tool, once it is known, to the run's list of open spans.
     fn describe_open(&mut self, context: &Context) {
         let run = &context.run;
         if let Some(called) = self.called() {
@@ -538,7 +538,7 @@ impl OpenWork {
         }
     }
 
-    /// What happened last directly within a span.
+    /// Takes the last outcome directly within a span.
     fn take_ending(&self, within: SpanId) -> Option<WorkEnding> {
         self.calls.lock()?.take_ending(within)
     }
@@ -559,7 +559,7 @@ impl OpenWork {
         })
     }
 
-    /// What the span's end means for the one around it.
+    /// Reports the span's outcome to the one around it.
     fn tell_parent(
         &self,
         metadata: &Metadata<'_>,
@@ -694,7 +694,7 @@ impl OpenWork {
         }
     }
 
-    /// What the library says, as it says it.
+    /// Adds the library's attributes and logs to the draft, as the library sent them.
     fn describe(
         &self,
         draft: &mut Draft,
@@ -737,7 +737,7 @@ impl OpenWork {
         }
     }
 
-    /// What only the bodies say of a model call.
+    /// Adds the facts of a model call that only the bodies give.
     fn describe_call(&self, draft: &mut Draft, redactor: &Redactor) {
         let has = |key: names::Name| self.attributes.says(key.written());
         if let Some(temperature) = self.facts.temperature

@@ -1,5 +1,6 @@
-//! What a library logs of a tool instead of saying it in the tool's span: adk-rust logs the arguments within the span, and
-//! the result or the error right after it has left it.
+//! Log events about a tool, in place of fields of its span.
+//!
+//! adk-rust logs the arguments within the span, and the result or the error right after it has left it.
 
 use std::cell::Cell;
 use std::sync::Weak;
@@ -19,8 +20,8 @@ pub(super) fn tool_left(span: &LibrarySpan) {
     let _ = LEFT.try_with(|left| left.set(span.downgrade()));
 }
 
-/// The span of the tool that an event names: the one around it, or the one that the thread left just before. A tool that
-/// runs beside others of its name is left by the thread that logs its end.
+/// The span of the tool that an event names: the one around it, or the one that the thread left just before. A tool
+/// that runs concurrently with others of its name is left by the thread that logs its end.
 pub(super) fn span_of_tool(event: &SentAttributes, around: Option<&LibrarySpan>) -> Option<LibrarySpan> {
     let tool = event.text(NAMED_TOOL)?;
     let found = around.filter(|around| around.is_of_tool(tool)).cloned();
@@ -37,7 +38,7 @@ fn left_span() -> Option<LibrarySpan> {
     .ok()?
 }
 
-/// What an event says of how a tool ended, in the words of a span's status.
+/// Outcome of a tool that an event reports, in the words of a span's status.
 pub(super) fn outcome_of_tool(event: &SentAttributes) -> SentAttributes {
     let failure = match event.text("message") {
         Some("tool_error") => event.text("error").unwrap_or("the tool failed").to_owned(),

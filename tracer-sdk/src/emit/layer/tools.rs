@@ -5,10 +5,10 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-/// How many calls of a run are remembered whose tool has not run.
+/// Maximum number of remembered calls of a run whose tool has not run.
 const MAX_ARGUMENTS: usize = 1024;
 
-/// How deep calls and results lie in a body, at the most.
+/// Maximum depth of calls and results in a body.
 const MAX_DEPTH: usize = 16;
 
 /// The tool calls that models asked for in a run: their arguments, JSON text, by the calls' IDs.
@@ -79,7 +79,7 @@ pub(super) fn result_in(request: &Value, call_id: &str) -> Option<String> {
     found
 }
 
-/// The text of a result that a provider takes in blocks, each of which is text.
+/// The text of a result that a provider takes in blocks, if each block is text.
 fn text_of_blocks(result: &Value) -> Option<String> {
     let blocks = result.as_array().filter(|blocks| !blocks.is_empty())?;
     blocks

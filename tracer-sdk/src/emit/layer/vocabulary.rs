@@ -43,30 +43,31 @@ const NOISE_TARGETS: [&str; 12] = [
     "want",
 ];
 
-/// Where rig logs the whole request and reply of a model call.
+/// Targets under which rig logs the whole request and reply of a model call.
 const BODY_TARGETS: [&str; 2] = ["rig::completions", "rig::streaming"];
 
-/// Where rig's agents ask models.
+/// Targets of the model calls of rig's agents.
 const AGENT_CALL_TARGETS: [&str; 2] = ["rig::agent_chat", "rig_agent"];
 
-/// Whether the model calls of a target are those of an agent that asks until it has an answer. Another agent may end with a tool.
+/// Returns whether the model calls of a target are those of an agent that asks until it has an answer. Another agent
+/// may end with a tool.
 pub(super) fn asks_until_answered(target: &str) -> bool {
     AGENT_CALL_TARGETS.iter().any(|agent| is_below(target, agent))
 }
 
-/// Whether a target is a module or lies below it.
+/// Returns whether a target is a module or lies below it.
 pub(super) fn is_below(target: &str, module: &str) -> bool {
     target
         .strip_prefix(module)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
 }
 
-/// Whether a target says nothing of an agent.
+/// Returns whether a target says nothing of an agent.
 pub(super) fn is_noise(target: &str) -> bool {
     NOISE_TARGETS.iter().any(|noise| is_below(target, noise))
 }
 
-/// Whether the spans of a callsite are recorded.
+/// Returns whether the spans of a callsite are recorded.
 pub(super) fn is_agent_span(metadata: &Metadata<'_>) -> bool {
     has_agent_field(metadata.fields())
         || AGENT_TARGETS
@@ -84,17 +85,17 @@ fn has_agent_field(fields: &FieldSet) -> bool {
     })
 }
 
-/// Whether events of a target hold requests and replies.
+/// Returns whether events of a target hold requests and replies.
 pub(super) fn is_body_target(target: &str) -> bool {
     BODY_TARGETS.contains(&target)
 }
 
-/// Whether the fields of an event belong to the span around it.
+/// Returns whether the fields of an event belong to the span around it.
 pub(super) fn describes_its_span(fields: &FieldSet) -> bool {
     fields.iter().any(|field| is_span_field(field.name()))
 }
 
-/// Whether a field of an event belongs to the span around it.
+/// Returns whether a field of an event belongs to the span around it.
 pub(super) fn is_span_field(name: &str) -> bool {
     name.starts_with("langfuse.") || TOOL_EVENT_FIELDS.contains(&name)
 }
@@ -102,15 +103,15 @@ pub(super) fn is_span_field(name: &str) -> bool {
 /// The name of the tool that an event or a span is about, in adk-rust.
 pub(super) const NAMED_TOOL: &str = "tool.name";
 
-/// Whether the spans or events of a callsite name the tool that they are about.
+/// Returns whether the spans or events of a callsite name the tool that they are about.
 pub(super) fn names_a_tool(metadata: &Metadata<'_>) -> bool {
     metadata.fields().field(NAMED_TOOL).is_some()
 }
 
-/// What adk-rust logs of a tool, whose span says neither.
+/// Fields in which adk-rust logs a tool's arguments and result, which its span does not have.
 const TOOL_EVENT_FIELDS: [&str; 2] = ["tool.args", "tool.result"];
 
-/// Whether a span starts a run by what it is (capture, section 3, rule 2).
+/// Returns whether a span starts a run by what it is (capture, section 3, rule 2).
 pub(super) fn is_agent(attributes: &SentAttributes, target: &str, name: &str) -> bool {
     let has = |key: &str, words: &[&str]| {
         let text = attributes.text(key);
@@ -124,12 +125,12 @@ pub(super) fn is_agent(attributes: &SentAttributes, target: &str, name: &str) ->
         || is_below(target, "swiftide_agents") && name.starts_with("agent.")
 }
 
-/// Whether the user says that a span is a run.
+/// Returns whether the user marked a span as a run.
 pub(super) fn is_marked(attributes: &SentAttributes) -> bool {
     attributes.says("tracer.run")
 }
 
-/// Whether a span is work of a model or a tool, which no run is to miss (capture, section 3, rule 3).
+/// Returns whether a span is work of a model or a tool, which no run is to miss (capture, section 3, rule 3).
 pub(super) fn is_call(event_type: EventType, attributes: &SentAttributes) -> bool {
     matches!(event_type, EventType::LlmCall | EventType::ToolCall)
         || attributes.says("gen_ai.operation.name")
@@ -145,10 +146,11 @@ const RUN_NAMES: [&str; 5] = [
     "otel.name",
 ];
 
-/// What rig calls an agent that has no name.
+/// Name that rig gives an agent without a name.
 const UNNAMED: &str = "Unnamed Agent";
 
-/// How a run is called that starts with a span: as its agent, so that its runs are a group; an agent without a name as its program.
+/// Name of a run that starts with a span: its agent's, so that the agent's runs are a group; for an agent without a
+/// name, its program's.
 pub(super) fn run_name(attributes: &SentAttributes, span: &str) -> String {
     if attributes.text("gen_ai.agent.name") == Some(UNNAMED)
         && let Some(program) = program_name()
@@ -186,7 +188,7 @@ pub(super) const TOOLS: [&str; 5] = [
 /// The ID that the model gave a call of a tool.
 pub(super) const CALL_IDS: [&str; 3] = ["gen_ai.tool.call.id", "function_call.id", "tool_call_id"];
 
-/// Whether an attribute shows that a model answered.
+/// Returns whether an attribute shows that a model answered.
 pub(super) fn shows_an_answer(key: &str) -> bool {
     const KEYS: [&str; 5] = [
         "gcp.vertex.agent.llm_response",

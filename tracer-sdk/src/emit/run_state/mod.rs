@@ -1,4 +1,4 @@
-//! What one live run knows: its identity, its files, its limits, its open spans and its errors.
+//! State of one live run: identity, files, limits, open spans and errors.
 //!
 //! Shared by guards, contexts and open spans through one `Arc`. Everything that comes in here is bytes or numbers
 //! already: no user code runs under its locks.
@@ -36,7 +36,7 @@ use tracer_format::{
     EventType, RecordedStatus, SpanId, SpanKind, StatusCode, Tags, Timestamp, TraceId, names,
 };
 
-/// Where a record went.
+/// Destination of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RecordOutcome {
     /// Into its run.
@@ -67,10 +67,10 @@ pub(crate) struct RunState {
     batched: bool,
     directory: PathBuf,
     files: OwnLock<RunFiles>,
-    /// How many records had found no run when this one started.
+    /// Number of records that had found no run when this one started.
     unattached_before: u64,
     progress: OwnLock<RunProgress>,
-    /// How many panics there were in threads that worked for the run.
+    /// Number of panics in threads that worked for the run.
     panics: AtomicU64,
     /// `meta.json` does not say everything of the spans that ended after the run.
     has_unsettled: AtomicBool,
@@ -79,16 +79,16 @@ pub(crate) struct RunState {
     /// A layer started the run.
     #[cfg(feature = "tracing")]
     is_started_by_library: AtomicBool,
-    /// How many model and tool calls of libraries are open.
+    /// Number of open model and tool calls of libraries.
     #[cfg(feature = "tracing")]
     library_calls: AtomicU64,
     /// Libraries made calls in the run: what others recorded of them, too, only its projection knows.
     #[cfg(feature = "tracing")]
     has_library_calls: AtomicBool,
-    /// How long a JSON text of a library may be.
+    /// Maximum length of a JSON text of a library, in bytes.
     #[cfg(feature = "tracing")]
     pub(crate) max_message_bytes: usize,
-    /// What is to be done before the run ends.
+    /// Work to do before the run ends.
     #[cfg(feature = "tracing")]
     before_end: OwnLock<Vec<BeforeEnd>>,
 }
@@ -119,7 +119,7 @@ pub(crate) struct EnclosingCall {
     pub(crate) is_library: bool,
 }
 
-/// Where a run belongs and what it is called.
+/// Identity of a run: its IDs, name, program and tags.
 #[derive(Debug)]
 pub(crate) struct RunPlace {
     pub(crate) trace_id: TraceId,
@@ -130,7 +130,7 @@ pub(crate) struct RunPlace {
     pub(crate) tags: Tags,
     /// This process joined a run that another one started and will end.
     pub(crate) joined: bool,
-    /// What calls cost, where a limit counts that.
+    /// Costs of calls, where a limit counts them.
     #[cfg(feature = "prices")]
     pub(crate) costs: Option<RunCosts>,
 }
@@ -178,7 +178,7 @@ impl RunState {
         self.panics.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How many panics there were in threads that worked for the run.
+    /// Number of panics in threads that worked for the run.
     pub(crate) fn panics(&self) -> u64 {
         self.panics.load(Ordering::Relaxed)
     }
@@ -209,7 +209,7 @@ impl RunState {
         &self.process
     }
 
-    /// How many spans are in the file and how many are lost; a forked child has written none.
+    /// Number of spans in the file and of lost ones; a forked child has written none.
     pub(crate) fn stats(&self) -> RunStats {
         let Some(files) = self.files.lock() else {
             return RunStats::default();
@@ -232,7 +232,7 @@ impl RunState {
         self.with_files(RunFiles::flush);
     }
 
-    /// Whether finished spans wait to be written together.
+    /// Returns whether finished spans wait to be written together.
     pub(crate) fn is_batched(&self) -> bool {
         self.batched
     }
@@ -298,7 +298,7 @@ impl RunState {
         }
     }
 
-    /// Tells the run that a record was written: limits and loops are looked at, and what they find is written.
+    /// Tells the run that a record was written: checks limits and loops, and writes what they find.
     pub(crate) fn observe(
         &self,
         written: WrittenRecord<'_>,
@@ -360,7 +360,7 @@ impl RunState {
         })
     }
 
-    /// What is known by now of the open span of a library.
+    /// Updates the type and the name of a library's open span, once they are known.
     #[cfg(feature = "tracing")]
     pub(crate) fn describe_open(&self, id: SpanId, event_type: EventType, name: &str) {
         if let Some(mut files) = self.files.lock() {
@@ -377,7 +377,7 @@ impl RunState {
         self.is_started_by_library.store(true, Ordering::Relaxed);
     }
 
-    /// Whether a layer started the run, and no recorder of the program.
+    /// Returns whether a layer started the run, and no recorder of the program.
     #[cfg(feature = "tracing")]
     pub(crate) fn is_started_by_library(&self) -> bool {
         self.is_started_by_library.load(Ordering::Relaxed)
@@ -462,7 +462,7 @@ impl RunState {
         }
     }
 
-    /// What the run's limit on costs counts with, if it has one.
+    /// Prices and pending calls for the run's limit on costs, if it has one.
     #[cfg(feature = "prices")]
     pub(crate) fn costs(&self) -> Option<&RunCosts> {
         self.place.costs.as_ref()
@@ -496,7 +496,7 @@ impl RunState {
             files.drop_nested(recording::take_dropped());
             let mut outcome = files.append(line, span);
             if files.has_ended {
-                // Nobody writes the batch any more.
+                // Nothing else will write the batch.
                 outcome = outcome.and(files.flush());
             }
             drop(files);
@@ -505,14 +505,14 @@ impl RunState {
         })
     }
 
-    /// Whether the run has ended. One that this process joined goes on after its own part.
+    /// Returns whether the run has ended. One that this process joined continues after its own part.
     fn has_reached_end(&self, files: &mut RunFiles) -> bool {
         if !self.place.joined {
             return files.has_ended;
         }
         if !files.owner_has_ended && files.log.has_run_ended() {
             files.owner_has_ended = true;
-            // What is lost is counted with the spans that come now.
+            // Losses are counted with the spans that come now.
             let _ = files.continue_after_end();
             self.has_unsettled.store(true, Ordering::Relaxed);
         }
@@ -578,8 +578,8 @@ impl RunState {
         Ok(())
     }
 
-    /// The thread leaves this run's context. What `meta.json` does not say yet of spans that ended after the run, it says
-    /// now: nobody knows whether another one comes.
+    /// The thread leaves this run's context. What `meta.json` does not say yet of spans that ended after the run, it
+    /// says now: there may be no further span.
     pub(crate) fn settle_late(&self) {
         if self.has_unsettled.load(Ordering::Relaxed)
             && let Some(mut files) = self.files.lock()
@@ -713,7 +713,7 @@ impl RunState {
         };
         let micros = ended_at.microseconds_since(self.clock.started_at());
         let duration_ms = u64::try_from(micros / 1_000).unwrap_or(0);
-        // What a library reported may be a call that another span is too: a reader tells.
+        // A call that a library reported may be one that another span reports too: a reader tells.
         #[cfg(feature = "tracing")]
         let counts_exact = !self.has_library_calls.load(Ordering::Relaxed);
         #[cfg(not(feature = "tracing"))]
@@ -765,7 +765,7 @@ impl RunState {
         outcome
     }
 
-    /// Whether the run has ended; one of another process has, for a forked child.
+    /// Returns whether the run has ended; one of another process has, for a forked child.
     pub(crate) fn has_ended(&self) -> bool {
         self.files.lock().is_none_or(|files| files.has_ended)
     }
@@ -789,7 +789,7 @@ impl RunState {
     }
 }
 
-/// What became of the spans of a run so far.
+/// Numbers of written and dropped spans of a run so far.
 ///
 /// ```
 /// let folder = tempfile::tempdir()?;
@@ -822,12 +822,12 @@ impl RunState {
     }
 }
 
-/// What becomes of the spans that are open when their run ends.
+/// Treatment of the spans that are open when their run ends.
 #[derive(Debug, Clone, Copy)]
 enum OpenSpans {
     /// They are appended when they end.
     EndsLater,
-    /// Nobody will end them.
+    /// They will never be ended.
     NeverEnds,
 }
 
@@ -840,8 +840,8 @@ fn in_order(open: &OpenEntries) -> Vec<(SpanId, OpenEntry)> {
 
 impl Drop for RunState {
     fn drop(&mut self) {
-        // Nobody holds the run any more and nobody ended it: its guard was leaked. What waits in a batch is written;
-        // the run stays `running`, and readers tell it as interrupted.
+        // The run has no holder any more and was not ended: its guard was leaked. What waits in a batch is written; the
+        // run stays `running`, and readers tell it as interrupted.
         if !self.files.get_mut().has_ended {
             self.flush();
         }

@@ -16,7 +16,7 @@ static LIVE: PerProcess<Live> = PerProcess::new(|process| Live {
 
 struct Live {
     runs: OwnLock<Vec<Weak<RunState>>>,
-    /// How many they are, so that a thread without a run finds out without taking the lock.
+    /// Number of live runs, so that a thread without a run finds out without taking the lock.
     count: AtomicU64,
 }
 

@@ -115,7 +115,7 @@ pub(super) fn write_root(
     })
 }
 
-/// How many of the spans that a run left unfinished are described.
+/// Maximum number of described spans that a run left unfinished.
 const MAX_UNFINISHED: usize = 32;
 
 /// A span that had not ended when its run did, as the root describes it: should it never end, that is all that is known.
@@ -140,7 +140,7 @@ impl<'a> UnfinishedSpan<'a> {
     }
 }
 
-/// Writes a span that nobody recorded, with what is known of it.
+/// Writes a stand-in for a span that was not recorded, with the data that is known.
 fn write_stand_in(
     run: &RunState,
     files: &mut RunFiles,
@@ -212,7 +212,7 @@ pub(super) fn write_dropped(run: &RunState, files: &mut RunFiles, now: Timestamp
     write_stand_in(run, files, span, (now, now), draft)
 }
 
-/// Says what an open span is: a call, and of which model or tool.
+/// Describes an open span: a call, and its model or tool.
 fn describe(draft: &mut Draft, entry: &OpenEntry, redactor: &Redactor) {
     match entry.event_type {
         EventType::LlmCall => draft.text(names::REQUEST_MODEL, &entry.name, redactor),
@@ -225,7 +225,7 @@ fn describe(draft: &mut Draft, entry: &OpenEntry, redactor: &Redactor) {
 /// The error message of an open span that the end of the program overtook.
 pub(super) const OVERTAKEN: &str = "the program ended before this span did";
 
-/// What is known of an open span that the end of the program overtook.
+/// Draft of an open span that the end of the program overtook.
 pub(super) fn cancelled_span(entry: &OpenEntry, redactor: &Redactor) -> Draft {
     let error = ErrorInfo::new(CANCELLED, OVERTAKEN);
     let mut draft = Draft::default();

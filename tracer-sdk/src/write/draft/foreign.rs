@@ -12,16 +12,16 @@ use tracer_format::may_hold_content;
 use tracer_format::names::{is_own, markers};
 use tracer_format::names_in_message;
 
-/// How much JSON text is redacted before it is cut to its limit, as a multiple of the limit.
+/// Amount of JSON text that is redacted before it is cut to its limit, as a multiple of the limit.
 const READ_AHEAD: usize = 16;
 
 /// A text of base64 that is shorter is kept, as IDs and keys are.
 const MIN_BINARY_BYTES: usize = 1024;
 
-/// What is kept of the values of another program.
+/// Limits on the values that are kept of another program.
 #[derive(Debug, Clone, Copy)]
 pub struct ForeignLimits {
-    /// How long a JSON text may be.
+    /// Longest JSON text, in bytes.
     pub max_message_bytes: usize,
     /// Texts are replaced by their length, unless they name something: a model, a tool, a role.
     pub omits_content: bool,
@@ -67,7 +67,7 @@ impl Draft {
         });
     }
 
-    /// How many attributes and events there are.
+    /// Number of attributes, and of events.
     pub fn sizes(&self) -> (usize, usize) {
         (self.attributes.len(), self.events.len())
     }
@@ -269,7 +269,7 @@ fn without_texts_of_messages(value: &Value) -> Value {
             let without_text = |(key, value): (&String, &Value)| {
                 let value = match value {
                     Value::String(_) if names_in_message(key) => value.clone(),
-                    // What a tool takes and gives has keys of its own, which say nothing about their values.
+                    // The input and output of a tool have keys of their own, which say nothing about their values.
                     Value::Object(_) | Value::Array(_) if holds_values_of_a_tool(key) => {
                         without_any_text(value)
                     }

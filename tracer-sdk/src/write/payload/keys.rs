@@ -13,7 +13,7 @@ use crate::write::limited_text::LimitedText;
 pub(super) struct KeySerializer<'w, 'a> {
     pub(super) output: &'w mut Output<'a>,
     pub(super) depth: usize,
-    /// How many optional and newtype wrappers are around the key.
+    /// Number of optional and newtype wrappers around the key.
     pub(super) wrappers: u8,
 }
 

@@ -26,16 +26,16 @@ pub(crate) const MAX_VALUE_BYTES: usize = 256 * 1024;
 /// The least that a value is given, in bytes of JSON text: room for the markers and the closing brackets.
 pub(crate) const MIN_VALUE_BYTES: usize = 256;
 
-/// What became of a value.
+/// Outcome of writing a value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct WrittenValue {
     /// The text is one JSON string, as it is for strings, characters and enum variants without data.
     pub is_plain_string: bool,
-    /// How many secrets were replaced.
+    /// Number of secrets that were replaced.
     pub redacted: u32,
-    /// Whether something was cut: a long string, deep structure, or the rest of a large value.
+    /// `true` when something was cut: a long string, deep structure, or the rest of a large value.
     pub truncated: bool,
-    /// Whether the value's own `Serialize` failed or panicked somewhere.
+    /// `true` when the value's own `Serialize` failed or panicked somewhere.
     pub failed: bool,
 }
 

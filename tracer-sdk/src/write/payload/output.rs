@@ -12,10 +12,10 @@ use crate::redact::{Confidence, KeyVerdict, NameMeaning, NameRole, Neighbours, R
 use crate::write::escape::push_string;
 use tracer_format::names::markers::{REDACTED, TRUNCATED, UNSERIALIZABLE};
 
-/// How many levels of arrays and objects are kept; a top-level array or object is the first.
+/// Most levels of arrays and objects that are kept; a top-level array or object is the first.
 pub(super) const MAX_DEPTH: usize = 10;
 
-/// How many values one text holds, those within arrays and objects included.
+/// Most values that one text holds, those within arrays and objects included.
 const MAX_NODES: usize = 10_000;
 
 /// Kept free for markers and closing brackets.
@@ -33,13 +33,13 @@ struct Container {
     has_second: bool,
     /// In an array: what the last item says about the one behind it.
     item: Option<Hint>,
-    /// In an object: what its members say about the values beside them: `{"name": "password", "value": …}`.
+    /// In an object: what its members say about their neighbours: `{"name": "password", "value": …}`.
     neighbours: Neighbours,
     /// In an object: values that a later member may name. More are not remembered.
     values: [ValuePlace; 3],
 }
 
-/// Where a value was written that a member beside it may name.
+/// Place of a value that a neighbouring member may name.
 #[derive(Debug, Clone, Copy, Default)]
 struct ValuePlace {
     start: u32,
@@ -48,12 +48,12 @@ struct ValuePlace {
     role: NameRole,
 }
 
-/// What is known of a value beside what the rule says of its key.
+/// Hint about a value, in addition to what the rule says of its key.
 #[derive(Debug, Clone, Copy)]
 enum Hint {
     /// Its key says this of strings.
     Member(NameMeaning),
-    /// Its member has this role beside these.
+    /// Its member has this role next to these.
     Beside(Neighbours, NameRole),
     /// It is behind a name in an array of pairs.
     Pair(NameMeaning),
@@ -75,7 +75,7 @@ impl Hint {
         }
     }
 
-    /// Whether an array or object is a secret as a whole.
+    /// Returns whether an array or object is a secret as a whole.
     fn hides_container(self) -> bool {
         matches!(self, Self::Beside(neighbours, role) if neighbours.hide_container(role))
     }
@@ -86,7 +86,7 @@ impl Hint {
 pub(super) struct Output<'a> {
     out: &'a mut Vec<u8>,
     redactor: &'a Redactor,
-    /// Where the text may end, closing brackets not counted.
+    /// Largest end offset of the text, closing brackets not counted.
     limit: usize,
     /// The longest string, in bytes.
     max_string: usize,
@@ -95,7 +95,7 @@ pub(super) struct Output<'a> {
     /// A value belongs here next: at the beginning, after a comma in an array, after a key in an object.
     awaiting: bool,
     nodes: usize,
-    /// What the last key, or the item before, says about a value beside the key's verdict.
+    /// Hint of the last key, or the item before, about a value, in addition to the key's verdict.
     hint: Option<Hint>,
     /// The role of the member that is written, among its neighbours.
     role: NameRole,
@@ -194,7 +194,7 @@ impl<'a> Output<'a> {
         Ok(())
     }
 
-    /// What `text`, which was just written as an item or in a member with this role, says about the value beside it.
+    /// Keeps what `text`, just written as an item or in a member with this role, says about the value next to it.
     #[inline(never)]
     fn name_neighbour(&mut self, text: &str, role: NameRole) {
         let name = self.redactor.name_of_neighbour(text);
@@ -464,7 +464,7 @@ fn fitting(text: &str, room: usize) -> String {
     result
 }
 
-/// How a number that JSON cannot hold is written.
+/// Written name of a number that JSON cannot hold.
 pub(crate) fn name_of_non_finite(value: f64) -> &'static str {
     if value.is_nan() {
         "NaN"

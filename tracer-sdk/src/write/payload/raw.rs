@@ -34,7 +34,7 @@ impl Wrapped {
         }
     }
 
-    /// What the wrapper's one field holds.
+    /// Content of the wrapper's one field.
     pub(super) fn content<T: Serialize + ?Sized>(self, field: &T) -> WriteResult<Unwrapped> {
         let Ok(Value::String(text)) = serde_json::to_value(field) else {
             return Err(Interrupted);
@@ -47,17 +47,17 @@ impl Wrapped {
     }
 }
 
-/// What a wrapper holds.
+/// Content of a wrapper.
 pub(super) enum Unwrapped {
     /// A JSON text.
     Json(JsonText),
     /// A number as JSON spells it.
     Number(String),
-    /// What only claims to be a number.
+    /// A text that only claims to be a number.
     Text(String),
 }
 
-/// Whether `text` is a number as JSON spells it.
+/// Returns whether `text` is a number as JSON spells it.
 fn is_number(text: &str) -> bool {
     text.starts_with(|first: char| first == '-' || first.is_ascii_digit())
         && text.ends_with(|last: char| last.is_ascii_digit())
@@ -155,7 +155,7 @@ impl<'de, S: Serializer> Visitor<'de> for Transfer<S> {
     }
 }
 
-/// Where the next element of an array goes.
+/// Slot for the next element of an array.
 struct Element<'s, S>(&'s mut S);
 
 impl<'de, S: SerializeSeq> DeserializeSeed<'de> for Element<'_, S> {
@@ -168,7 +168,7 @@ impl<'de, S: SerializeSeq> DeserializeSeed<'de> for Element<'_, S> {
     }
 }
 
-/// Where the next member's value of an object goes.
+/// Slot for the next member's value of an object.
 struct MemberSlot<'s, S>(&'s mut S);
 
 impl<'de, S: SerializeMap> DeserializeSeed<'de> for MemberSlot<'_, S> {

@@ -20,13 +20,13 @@ use crate::write::limited_text::LimitedText;
 struct ValueSerializer<'w, 'a> {
     output: &'w mut Output<'a>,
     verdict: KeyVerdict,
-    /// How many optional and newtype wrappers are around the value.
+    /// Number of optional and newtype wrappers around the value.
     wrappers: u8,
 }
 
 /// Writes the value at the top. What went wrong is in the text and in `output`.
 pub(super) fn write_root<T: Serialize + ?Sized>(output: &mut Output<'_>, value: &T) {
-    // An interruption at the top has nobody left to tell.
+    // An interruption at the top has no caller left to tell.
     let _ = write_child(output, value, KeyVerdict::Keep);
 }
 
@@ -107,7 +107,7 @@ impl<'w, 'a> ValueSerializer<'w, 'a> {
             output.replace_secret()
         };
         if let Err(interrupted) = begun {
-            // The marker stands for what the variant holds; the variant itself is complete.
+            // The marker replaces what the variant holds; the variant itself is complete.
             output.end(outer)?;
             return Err(interrupted);
         }
@@ -288,9 +288,9 @@ impl<'w, 'a> Serializer for ValueSerializer<'w, 'a> {
 struct OpenContainer<'w, 'a> {
     output: &'w mut Output<'a>,
     depth: usize,
-    /// How many containers end with this one: two for an enum variant with fields.
+    /// Number of containers that end with this one: two for an enum variant with fields.
     levels: usize,
-    /// What the last key says about the value that follows it.
+    /// Verdict of the last key on the value that follows it.
     verdict: KeyVerdict,
     /// Set when this is no object at all but `serde_json`'s wrapper around a text.
     wrapped: Option<Wrapped>,

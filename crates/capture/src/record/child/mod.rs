@@ -80,7 +80,7 @@ impl StartError {
         }
     }
 
-    /// What to do next.
+    /// Next step for the user.
     #[must_use]
     pub fn hint(&self) -> String {
         match self {
@@ -139,7 +139,7 @@ fn is_program(path: &Path) -> bool {
     path.is_file() || path.with_extension("exe").is_file()
 }
 
-/// How a recorded command ended.
+/// Exit of a recorded command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
     /// With this code.
@@ -167,7 +167,7 @@ impl Exit {
         u8::try_from(code).unwrap_or(u8::MAX)
     }
 
-    /// Whether the command succeeded.
+    /// Returns whether the command succeeded.
     #[must_use]
     pub fn is_success(self) -> bool {
         self == Self::Code(0)

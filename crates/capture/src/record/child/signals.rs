@@ -13,7 +13,7 @@ use signal_hook::iterator::{SignalsInfo, exfiltrator::WithOrigin};
 #[cfg(target_os = "linux")]
 use signal_hook::low_level::siginfo::Cause;
 
-/// What ends or interrupts a program, or means something to it.
+/// Signals that end or interrupt a program, or have a meaning for it.
 const FORWARDED: [Signal; 6] = [
     Signal::SIGINT,
     Signal::SIGTERM,
@@ -27,7 +27,7 @@ const FORWARDED: [Signal; 6] = [
 #[derive(Debug)]
 pub struct Signals {
     kept: SigSet,
-    /// What was blocked before: it is for the command as well.
+    /// Signals that were blocked before: they are for the command as well.
     original: SigSet,
 }
 
@@ -37,7 +37,7 @@ impl Signals {
     #[must_use]
     pub fn keep() -> Self {
         let kept = SigSet::from_iter(FORWARDED);
-        // Where it is refused, which no system does, signals end this process as they would without it.
+        // A refusal, which no system gives, means that signals end this process as they would without it.
         let original = kept.thread_swap_mask(SigmaskHow::SIG_BLOCK);
         Self {
             kept,
@@ -68,7 +68,7 @@ impl Signals {
             };
             while let Some((signal, is_of_terminal)) = incoming.next() {
                 if !is_of_terminal {
-                    // Nobody is there to get it: the command has ended.
+                    // An error means that the command has ended: no process is left to get the signal.
                     let _ = child.send_signal(signal as i32);
                 }
             }
@@ -140,8 +140,8 @@ fn ignored_signals() -> u64 {
         .unwrap_or_default()
 }
 
-/// Where nothing tells which signals this process ignores, a signal in the moment in which the command starts ends this
-/// process.
+/// Without a list of the signals that this process ignores, a signal in the moment in which the command starts ends
+/// this process.
 #[cfg(not(target_os = "linux"))]
 struct Caught;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use shared_child::SharedChild;
 
-/// What this process keeps for the command that it starts.
+/// State that this process keeps for the command that it starts.
 #[derive(Debug)]
 pub struct Signals {
     _private: (),
@@ -15,7 +15,7 @@ impl Signals {
     /// From now on Ctrl-C does not end this process: the command decides what it means.
     #[must_use]
     pub fn keep() -> Self {
-        // Where it is refused, Ctrl-C ends this process as it would without it.
+        // A refusal means that Ctrl-C ends this process as it would without it.
         let _ = ctrlc::set_handler(|| {});
         Self { _private: () }
     }
@@ -29,7 +29,7 @@ impl Signals {
     pub(super) fn forward_to(self, _child: Arc<SharedChild>, _first: Vec<Infallible>) {}
 }
 
-/// The name of a signal, of which there are none.
+/// Name of a signal: always `None`, as there are no signals here.
 pub(super) fn name(_signal: i32) -> Option<&'static str> {
     None
 }

@@ -30,7 +30,7 @@ pub fn survivors(marks: &[(&str, &str)]) -> Vec<Survivor> {
 }
 
 fn survivor(id: u32, marks: &[Vec<u8>]) -> Option<Survivor> {
-    // Of a process that has ended, and that nobody has waited for, it is empty.
+    // Empty for a process that has ended, and that its parent has not waited for.
     let environment = fs::read(format!("/proc/{id}/environ")).ok()?;
     let mut variables = environment.split(|byte| *byte == 0);
     if !variables.any(|variable| marks.iter().any(|mark| mark == variable)) {

@@ -1,4 +1,6 @@
-//! Where no system gives access to the environment of other processes, no process is known to have outlived the command.
+//! Survivors on systems that hide the environment of other processes.
+//!
+//! No process is known to have outlived the command there.
 
 /// A process that outlived the command which started it.
 #[derive(Debug, Clone, PartialEq, Eq)]

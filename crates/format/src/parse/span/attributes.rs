@@ -1,4 +1,4 @@
-//! What is kept of a span's attributes while its line is read.
+//! Attributes of a span that are kept while its line is parsed.
 
 use std::borrow::Cow;
 
@@ -35,7 +35,7 @@ pub struct KeyAttributes<'a, const INDEXED: bool = false> {
 /// The attributes that an index of a run needs.
 pub type IndexedAttributes<'a> = KeyAttributes<'a, true>;
 
-/// What an index needs of the attributes of span events besides: the arguments of calls.
+/// Further attributes that an index needs, on span events: the arguments of calls.
 const INDEXED_IN_EVENTS: [&str; 4] = [
     event_keys::CONTENT,
     event_keys::ARGUMENTS,
@@ -70,7 +70,7 @@ impl<'a, const INDEXED: bool> KeyAttributes<'a, INDEXED> {
         self.kept.iter().map(|kept| &*kept.0)
     }
 
-    /// What the keys say by themselves: the groups of [`key_use`] of all of them.
+    /// The groups of all keys combined, see [`key_use`].
     pub(crate) fn groups(&self) -> u8 {
         self.groups
     }

@@ -1,8 +1,8 @@
 //! From one line of `spans.jsonl` to the span that it holds and what is wrong with it (specification, *Span record*;
 //! decisions, section 10).
 //!
-//! One parser for whoever reads: it validates every field while it goes through the line, and borrows its texts. What
-//! becomes of the attributes is the reader's choice: a tree of values, or only those that give the span's type.
+//! One parser for all readers: it validates every field while it goes through the line, and borrows its texts. The
+//! reader chooses the form of the attributes: a tree of values, or only those that give the span's type.
 
 mod attributes;
 mod visitor;
@@ -50,7 +50,7 @@ pub struct ParsedSpan<'a, A> {
     pub start_time: LineTime<'a>,
     /// When it ended.
     pub end_time: Option<LineTime<'a>>,
-    /// How long it took, as its emitter says.
+    /// Duration as reported by its emitter, in milliseconds.
     pub duration_ms: Option<u64>,
     /// Its attributes, or those that are needed of them.
     pub attributes: A,
@@ -69,7 +69,7 @@ pub struct ParsedEvent<'a, A> {
     pub(crate) attributes: A,
 }
 
-/// What could be read of a line.
+/// Result of parsing a line.
 #[derive(Debug, PartialEq)]
 pub struct SpanReading<'a, A> {
     /// The span, when every field can be read.

@@ -39,7 +39,7 @@ pub(super) struct LineFields<'de, A> {
 }
 
 impl<'de, A> LineFields<'de, A> {
-    /// What the line holds; what is wrong goes to the problems, in the order of the fields.
+    /// The content of the line; errors are added to `problems`, in the order of the fields.
     pub(super) fn finish(self, line: u64, problems: &mut Vec<Problem>) -> SpanReading<'de, A> {
         let place = Location::Line(line);
         if !self.is_object {

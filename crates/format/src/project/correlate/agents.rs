@@ -47,7 +47,7 @@ pub(super) fn join(
             around.entry(source(agent)).or_insert(agent);
         }
     }
-    // How many calls two agents share, and how many of an agent another reporter has in one of its own.
+    // Number of calls that two agents share, and of calls of an agent that another reporter has in one of its own.
     let mut shared: HashMap<(usize, usize), usize> = HashMap::new();
     let mut reported: HashMap<(usize, u64), usize> = HashMap::new();
     let mut has_calls: HashSet<usize> = HashSet::new();
@@ -113,7 +113,7 @@ pub(super) fn join(
     }
 }
 
-/// Whether two agents have one name; `None` where one has none.
+/// Returns whether two agents have the same name; `None` where one has none.
 fn names(reports: &[CallReport], one: usize, other: usize) -> Option<bool> {
     let name = |at: usize| reports.get(at)?.agent.filter(|name| *name != 0);
     Some(name(one)? == name(other)?)

@@ -11,7 +11,7 @@ use super::super::view::SpanView;
 use crate::names::markers;
 use crate::{Payload, SpanRecord};
 
-/// What stands around the arguments of a function: the named ones, and those beside them that show that it does.
+/// Wrappers of function arguments: the key of the named arguments, and the adjacent key that identifies the wrapper.
 const WRAPPERS: [(&str, &str); 2] = [("kwargs", "args"), ("inputs", "input_str")];
 
 /// The arguments of a tool as hashes of their fields.
@@ -54,8 +54,8 @@ impl ReportedArguments {
         }
     }
 
-    /// Whether both are the same; they differ only in a field that both have, and a bare value is the only field of an object.
-    /// `None` where nothing says.
+    /// Returns whether both are the same; they differ only in a field that both have, and a bare value is the only
+    /// field of an object. `None` where there is nothing to compare.
     pub(super) fn agree(&self, other: &Self) -> Option<bool> {
         match (self.bare, other.bare) {
             (Some(one), Some(other)) => Some(one == other),

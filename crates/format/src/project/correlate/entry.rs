@@ -46,7 +46,7 @@ const TYPES: [EventType; 6] = [
 pub struct LinePlace {
     /// Its first byte.
     pub offset: u64,
-    /// How many bytes it has, without its newline.
+    /// Length of the line without its newline, in bytes.
     pub length: u32,
     /// Its number, from 1.
     pub line: u64,
@@ -75,7 +75,7 @@ pub struct RecordHeader {
     pub event_type: EventType,
     /// The instant of the record.
     pub instant: Timestamp,
-    /// How its span ended; an error is a failure.
+    /// Outcome of its span; an error is a failure.
     pub outcome: Outcome,
     /// True of what is no step, see [`Record::is_leftover`](crate::Record::is_leftover).
     pub is_leftover: bool,
@@ -149,7 +149,7 @@ impl IndexEntry {
         self.line_and_flags >> 16
     }
 
-    /// Where the line is.
+    /// Place of the line in the log.
     pub fn place(&self) -> LinePlace {
         LinePlace {
             offset: self.offset,
@@ -175,7 +175,7 @@ impl IndexEntry {
             .unwrap_or(EventType::Unknown)
     }
 
-    /// How the span ended.
+    /// Outcome of the span.
     pub fn outcome(&self) -> Outcome {
         match self.line_and_flags & (FAILED | UNSETTLED) {
             0 => Outcome::Ok,
@@ -213,7 +213,7 @@ impl IndexEntry {
         self.line_and_flags |= outcome_flags(outcome);
     }
 
-    /// Whether the span repeats a call, or held calls that are elsewhere.
+    /// Returns whether the span repeats a call, or held calls that are elsewhere.
     pub fn is_leftover(&self) -> bool {
         self.line_and_flags & LEFTOVER != 0
     }

@@ -103,7 +103,7 @@ fn has_failed(report: &CallReport) -> bool {
     report.outcome == Outcome::Failed
 }
 
-/// Whether an inner call is the outer one.
+/// Returns whether an inner call is the same call as the outer one.
 fn nests_in(inner: &CallReport, outer: &CallReport) -> bool {
     // The request itself says in which span it was made.
     if inner.is_on_the_wire && !outer.is_on_the_wire {

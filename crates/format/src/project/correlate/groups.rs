@@ -7,7 +7,7 @@ pub(super) struct Groups {
     up: Vec<usize>,
     /// The members of each group, at the place of its root.
     members: Vec<Vec<usize>>,
-    /// What reported the members of each group, at the place of its root.
+    /// Reporters of the members of each group, at the index of its root.
     sources: Vec<Vec<u64>>,
 }
 
@@ -39,13 +39,13 @@ impl Groups {
         self.members.get(root).cloned().unwrap_or_default()
     }
 
-    /// How many reporters have a part in the group of a report.
+    /// Number of reporters in the group of a report.
     pub(super) fn sources(&mut self, at: usize) -> usize {
         let root = self.root(at);
         self.sources.get(root).map_or(0, Vec::len)
     }
 
-    /// Whether two groups may be one call: no reporter reports a call twice.
+    /// Returns whether two groups may be one call: no reporter reports a call twice.
     pub(super) fn may_join(&mut self, one: usize, other: usize) -> bool {
         let (one, other) = (self.root(one), self.root(other));
         let sources = |at: usize| self.sources.get(at).map(Vec::as_slice).unwrap_or_default();

@@ -1,7 +1,7 @@
 //! Joining: the reports of one call by different reporters, one to one, the strongest evidence first.
 //!
-//! A report joins a group when nothing that is known of any two members contradicts it, and no group has two reports of one
-//! reporter. Each pass looks at pairs near each other in time, never at all of them, and takes those first that agree in most.
+//! A report joins a group when no two members contradict each other, and no group has two reports of one reporter. Each
+//! pass compares pairs near each other in time, never all pairs, and takes those first that agree in most.
 
 use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;
@@ -13,9 +13,10 @@ use super::report::CallReport;
 use crate::project::LinePlace;
 use crate::{EventType, Outcome, SpanId, Usage};
 
-/// How far the clocks of two reporters may differ, in microseconds.
+/// Maximum clock difference of two reporters, in microseconds.
 pub(super) const TOLERANCE: i64 = 50_000;
-/// How much farther in time a second report must be for the first to be the one, beside three times as far, in microseconds.
+/// Margin, in microseconds, by which the gap of a second report must exceed three times that of the nearest one for the
+/// nearest one to be taken without doubt.
 const CLEAR_GAP: i64 = 5_000;
 /// Reports that are open at once among which one is looked for.
 const MAX_OPEN: usize = 64;
@@ -25,14 +26,14 @@ const MAX_OPEN: usize = 64;
 pub(super) struct Unsure {
     /// The reporters.
     pub(super) sources: HashSet<u64>,
-    /// Where they say that the call was made.
+    /// Places of the call, by those reporters.
     pub(super) places: Vec<SpanId>,
 }
 
 /// Two reports that may be one call: how much speaks for it, less is more.
 type Worth = (Reverse<u8>, u8, i64, i64, SpanId, SpanId);
 
-/// What is known of the reports of a run when they are joined.
+/// Evidence about the reports of a run for joining them.
 pub(super) struct JoinEvidence<'a> {
     reports: &'a [CallReport],
     /// IDs that the wire knows: those that others made up prove nothing.
@@ -43,10 +44,10 @@ pub(super) struct JoinEvidence<'a> {
     asking: HashMap<i64, Option<usize>>,
     has_wire: bool,
     arguments: HashMap<usize, ReportedArguments>,
-    /// Where libraries say that the call of a model was made that asked for a tool, by the tool; true where it is sure that they tell
-    /// of that call.
+    /// Places, by libraries, of the model call that asked for a tool, by the index of the tool's report; `true` where
+    /// it is certain that the library reports that call.
     asked_in: HashMap<usize, Vec<(SpanId, bool)>>,
-    /// What the wire saw and nothing but its time distinguishes, by its line.
+    /// Reports of the wire that differ in nothing but their time, by line.
     unsure: HashMap<u64, Unsure>,
 }
 
@@ -99,7 +100,7 @@ impl<'a> JoinEvidence<'a> {
         self.has_wire
     }
 
-    /// What else the call on a line may be; nothing where that is known.
+    /// The other calls that the call on a line may be; `None` where that is known.
     pub(super) fn unsure(&self, line: u64) -> Option<&Unsure> {
         self.unsure.get(&line)
     }
@@ -134,12 +135,12 @@ impl<'a> JoinEvidence<'a> {
         }
     }
 
-    /// Whether both reports have arguments, and these are the same; `None` where nothing says.
+    /// Returns whether both reports have the same arguments; `None` where that is not known.
     fn same_arguments(&self, one: usize, other: usize) -> Option<bool> {
         self.arguments.get(&one)?.agree(self.arguments.get(&other)?)
     }
 
-    /// Whether what is known of two reports says that they are two calls.
+    /// Returns whether the evidence shows that two reports are two calls.
     fn contradict(&self, one: usize, other: usize) -> bool {
         let (Some(a), Some(b)) = (self.reports.get(one), self.reports.get(other)) else {
             return true;
@@ -161,13 +162,13 @@ impl<'a> JoinEvidence<'a> {
     }
 }
 
-/// Whether two reports have one ID, of the answer or of the request.
+/// Returns whether two reports have one ID, of the answer or of the request.
 fn have_same_id(one: &CallReport, other: &CallReport) -> bool {
     let ids = |report: &CallReport| [report.id, report.request_id].into_iter().filter(|id| *id != 0);
     ids(one).any(|id| ids(other).any(|same| same == id))
 }
 
-/// Whether two reports name one model; `None` where one names none.
+/// Returns whether two reports name one model; `None` where one names none.
 pub(super) fn same_model(one: &CallReport, other: &CallReport) -> Option<bool> {
     let names = |report: &CallReport| {
         [report.name, report.answered_by]
@@ -179,8 +180,8 @@ pub(super) fn same_model(one: &CallReport, other: &CallReport) -> Option<bool> {
     Some(names(one).any(|name| names(other).any(|same| same == name)))
 }
 
-/// Whether two reports count the same tokens, above zero; `None` where one counts none. Some count what was cached, or
-/// reasoning, beside the others.
+/// Returns whether two reports count the same tokens, above zero; `None` where one counts none. Some reporters do not
+/// include cached or reasoning tokens in the other counts.
 pub(super) fn same_tokens(one: &CallReport, other: &CallReport) -> Option<bool> {
     let known = |tokens: Option<u64>| tokens.filter(|tokens| *tokens > 0);
     let output = |usage: &Usage| {
@@ -213,7 +214,7 @@ pub(super) fn same_tokens(one: &CallReport, other: &CallReport) -> Option<bool> 
     }
 }
 
-/// How two reports lie to each other in time: one within the other, overlapping, near; `None` of others.
+/// Ranks the distance of two reports in time: one within the other, overlapping, near; `None` for any other pair.
 fn nearness(one: &CallReport, other: &CallReport) -> Option<u8> {
     let holds = |outer: &CallReport, inner: &CallReport| outer.start <= inner.start && inner.end <= outer.end;
     let overlap = one.start <= other.end && other.start <= one.end;
@@ -226,7 +227,7 @@ fn nearness(one: &CallReport, other: &CallReport) -> Option<u8> {
     }
 }
 
-/// How far the ends of two reports are from each other.
+/// Distance between two reports: that of their starts plus that of their ends, in microseconds.
 fn gap(one: &CallReport, other: &CallReport) -> i64 {
     (one.start - other.start)
         .saturating_abs()
@@ -364,7 +365,7 @@ fn unfinished(reports: &[CallReport], of_type: &[usize], groups: &mut Groups) ->
     of_type.iter().copied().filter(is_open).collect()
 }
 
-/// Whether two groups may be one call.
+/// Returns whether two groups may be one call.
 fn may_join(evidence: &JoinEvidence<'_>, one: usize, other: usize, groups: &mut Groups) -> bool {
     if !groups.may_join(one, other) {
         return false;
@@ -427,7 +428,7 @@ fn of_measure(evidence: &JoinEvidence<'_>, one: usize, other: usize) -> Option<W
     Some(worth(agreeing, near, gap(a, b), a, b))
 }
 
-/// What the wire saw and a library tells of at the same time, where nothing says that it is another call.
+/// Weighs a report of the wire and one of a library at the same time, where nothing shows that they are two calls.
 fn of_set(evidence: &JoinEvidence<'_>, one: usize, other: usize) -> Option<Worth> {
     let (a, b) = (evidence.reports.get(one)?, evidence.reports.get(other)?);
     if a.is_of_proxy == b.is_of_proxy {
@@ -454,7 +455,7 @@ fn has_failed(report: &CallReport) -> bool {
     report.outcome == Outcome::Failed
 }
 
-/// Whether a tool began before the messages show its result; of other reports nothing is asked.
+/// Returns whether a tool began before the messages show its result; always `true` for a report that was not derived.
 fn begins_before_result(asked: &CallReport, ran: &CallReport) -> bool {
     !asked.is_derived || ran.start <= asked.seen_end().saturating_add(TOLERANCE)
 }

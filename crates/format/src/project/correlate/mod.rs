@@ -1,11 +1,11 @@
 //! Correlation: which spans report one call, each call where it was said to be.
 //!
-//! A call is what happened, a report tells of it: the wire (the proxy), a recorder (this library in the program), a library
-//! (anything else that traces), messages (a tool that only a conversation shows). [`correlate`] is a pure function of the
-//! reports of a run: [folding](folds), [joining](joins), [places]; a `fetch_response` is the call that created its answer; the rest
-//! of a library beside the wire are steps.
-//! The order of lines does not matter. Everything is linear in the number of reports, but for those that are open at once, of
-//! which a bounded number is looked through; and nothing is done for calls of a kind of which no other emitter reports one.
+//! A call is what happened, a report tells of it: the wire (the proxy), a recorder (this library in the program), a
+//! library (anything else that traces), messages (a tool that only a conversation shows). [`correlate`] is a pure
+//! function of the reports of a run: [folding](folds), [joining](joins), [places]; a `fetch_response` is the call that
+//! created its answer; the other spans of a library are steps where there is a wire. The order of lines does not
+//! matter. Everything is linear in the number of reports, except for those that are open at once, where the search is
+//! bounded; and nothing is done for calls of a kind that no other emitter reports.
 
 mod agents;
 mod arguments;
@@ -36,7 +36,7 @@ const CLOCK_DIFFERENCE: i64 = 2_000_000;
 /// Spans above one among which something is looked for.
 const MAX_DEPTH: usize = 64;
 
-/// What has to be known of a span around a call.
+/// Fields of a span around a call that correlation needs.
 #[derive(Debug, Clone, Copy)]
 pub struct Ancestor {
     /// The kind of call that it is itself.
@@ -54,7 +54,7 @@ impl From<&IndexEntry> for Ancestor {
     }
 }
 
-/// The kinds of calls of which another emitter recorded one: the format's own of these kinds alone may be recorded twice.
+/// Kinds of calls that another emitter recorded: the format's own calls of these kinds alone may be recorded twice.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RepeatableTypes {
     model_calls: bool,
@@ -72,7 +72,7 @@ impl RepeatableTypes {
         types
     }
 
-    /// Whether a call of this kind may be recorded twice.
+    /// Returns whether a call of this kind may be recorded twice.
     pub fn contains(self, event_type: EventType) -> bool {
         match event_type {
             EventType::LlmCall => self.model_calls,
@@ -82,7 +82,7 @@ impl RepeatableTypes {
     }
 }
 
-/// What the reports of a run are: the calls with those that repeat each, by the lines of their spans.
+/// Result of correlation: the calls with the spans that repeat each, by the lines of their spans.
 #[derive(Debug, Default)]
 pub struct Correlation {
     /// Of each span that only repeats a call, the span that is the call.
@@ -101,12 +101,12 @@ pub struct Correlation {
     attempts: HashMap<u64, SpanId>,
     /// Those of them that were left while that call was made: hedged requests.
     hedged: HashSet<u64>,
-    /// How many requests failed before each such call.
+    /// Number of failed requests before each such call.
     failed_before: HashMap<SpanId, usize>,
 }
 
-/// Finds the calls of a run. `ancestor` gives what is known of a span of the run, call or not; `arguments` those of the span of
-/// a tool, which are read only where they decide.
+/// Finds the calls of a run. `ancestor` looks up a span of the run, call or not; `arguments` reads those of the span of
+/// a tool, and is called only where they decide.
 pub fn correlate(
     reports: &[CallReport],
     ancestor: impl Fn(SpanId) -> Option<Ancestor>,
@@ -146,8 +146,8 @@ pub fn correlate(
     found
 }
 
-/// The reports of one call, the one that is the call first: the one that says most; among equals, and of the two sides of a
-/// protocol, the outer one. What asked again for an answer comes behind, in order.
+/// The reports of one call, the one that is the call first: the one that says most; among equals, and of the two sides
+/// of a protocol, the outer one. Spans that fetched the answer again follow, in order.
 fn in_order(mut group: Vec<&CallReport>) -> Vec<&CallReport> {
     let is_protocol = group.iter().all(|report| report.is_mcp);
     group.sort_by_key(|report| {
@@ -278,7 +278,7 @@ impl Correlation {
         call.filter(|_| !self.hedged.contains(&line))
     }
 
-    /// How many requests failed that a call tries again.
+    /// Number of failed requests that a call tries again.
     pub fn failed_before(&self, call: SpanId) -> usize {
         self.failed_before.get(&call).copied().unwrap_or(0)
     }
@@ -293,17 +293,17 @@ impl Correlation {
         self.calls.get(&line).map(|(_, span_id)| *span_id)
     }
 
-    /// Whether the span of a line is a call, as far as it reports one.
+    /// Returns whether the span of a line is a call, provided that it reports one.
     pub fn is_call(&self, line: u64) -> bool {
         !self.calls.contains_key(&line) && !self.steps.contains(&line)
     }
 
-    /// Whether the span of a line repeats a call that another span is.
+    /// Returns whether the span of a line repeats a call that another span is.
     pub fn is_repeat(&self, line: u64) -> bool {
         self.calls.contains_key(&line)
     }
 
-    /// Whether nothing else reports the call that the span of a line reports, and nothing else says where that is.
+    /// Returns whether no other span reports the call of a line, or gives another place for it.
     pub fn is_reported_once(&self, line: u64) -> bool {
         let is_moved = self.parents.contains_key(&line);
         !is_moved && !self.is_repeat(line) && self.repeats_of(line).is_empty()
@@ -416,7 +416,7 @@ impl Correlation {
         })
     }
 
-    /// How long the calls took whose answers were asked for again, in microseconds, by line: until the last time.
+    /// Durations of the calls whose answers were fetched again, until the last fetch, in microseconds, by line.
     pub fn durations<'a>(&'a self, reports: &'a [CallReport]) -> impl Iterator<Item = (u64, u64)> {
         let by_line = self.by_line(reports);
         self.repeats.iter().filter_map(move |(line, others)| {
@@ -432,9 +432,9 @@ impl Correlation {
     }
 }
 
-/// Whether the outcome of a call that is known so far gives way to what another report of it says: to any where it is unknown;
-/// where the answer of a failed request was asked for again, and came; and a tool has failed when one says so that ran it, or the
-/// messages. Of the call of a model the wire knows best.
+/// Returns whether the known outcome of a call gives way to that of another report: an unknown one always does; a
+/// failed one where the answer of the request was fetched again, and came; and a tool has failed when the program that
+/// ran it or the messages say so. For a model call, the wire is the best source.
 pub(super) fn takes_outcome(event_type: EventType, known: Outcome, other: Outcome, is_fetch: bool) -> bool {
     match (known, other) {
         (Outcome::Unknown, other) => other != Outcome::Unknown,

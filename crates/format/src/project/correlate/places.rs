@@ -124,7 +124,8 @@ fn better_parent(
 ) -> Option<SpanId> {
     let is_one_of_them =
         |span: SpanId| span == call.span_id || others.iter().any(|other| other.span_id == span);
-    // Whether it was said, how many spans are above, without the call's own, and which is the nearest of them.
+    // Sort key of a place: `true` where it was reported; the number of spans above, without the call's own; and the
+    // nearest of them.
     let place = |report: &CallReport| {
         let from = report.parent;
         let (mut nearest, mut above, mut depth) = (from, from, 0);

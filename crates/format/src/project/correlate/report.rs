@@ -1,4 +1,4 @@
-//! [`CallReport`]: what is known of a span that tells of a call, without its content.
+//! [`CallReport`]: the facts about a call from one span, without content.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -31,9 +31,9 @@ pub struct CallReport {
     pub event_type: EventType,
     /// Its tokens.
     pub usage: Usage,
-    /// How the call ended.
+    /// Outcome of the call.
     pub outcome: Outcome,
-    /// How its span ended, were it no call.
+    /// Outcome of its span, were it no call.
     pub span_outcome: Outcome,
     /// Hash of the name of the agent that it is; 0 where it has none.
     pub(super) agent: Option<u64>,
@@ -48,7 +48,7 @@ pub struct CallReport {
     pub(super) answered_by: u64,
     /// Hash of the ID of the response or the call; 0 where it is not known.
     pub(super) id: u64,
-    /// Hash of the ID that the provider gave the request, where that is known beside the response's; else 0.
+    /// Hash of the ID that the provider gave the request, where it is known in addition to the response's; else 0.
     pub(super) request_id: u64,
     /// The failed request that it tries again.
     pub(super) retry_of: Option<SpanId>,
@@ -56,30 +56,31 @@ pub struct CallReport {
     pub(super) source: u64,
     pub(super) is_own: bool,
     pub(super) is_of_proxy: bool,
-    /// Whether the proxy saw it, and its place was not inferred.
+    /// `true` when the proxy saw it, and its place was not inferred.
     pub(super) is_on_the_wire: bool,
     pub(super) is_mcp: bool,
-    /// Whether it was derived from messages: nobody saw it run.
+    /// `true` when it was derived from messages: its execution was not observed.
     pub(super) is_derived: bool,
-    /// Whether it only adds to the report that its parent is.
+    /// `true` when it only adds to the report that its parent is.
     pub(super) is_addition: bool,
-    /// Whether it replaces a span that had not ended when its run did.
+    /// `true` when it replaces a span that had not ended when its run did.
     pub(super) is_stand_in: bool,
-    /// Whether it asked again for an answer, which another call created.
+    /// `true` when it fetched an answer again, which another call created.
     pub(super) is_fetch: bool,
-    /// How much it says.
+    /// Rank of the amount of information; the higher, the more.
     pub(super) richness: u8,
 }
 
-/// Whether a span is a call that a recorder of this format made: those alone are never looked at.
+/// Returns whether a span is a call that a recorder of this format made: these alone are never correlated.
 pub fn is_own_call(span: &impl SpanView) -> bool {
     let facts = span.facts();
     // The proxy writes the format's marks for what others did.
     is_of_the_format(&facts) && !facts.says(names::SOURCE.written())
 }
 
-/// Whether a span may be a report of what another span is: a call that no recorder of this format made, an agent, the stand-in of
-/// a span that outlived its run, and what is no call and came after the run's end, perhaps in the place of a stand-in.
+/// Returns whether a span may be a report of what another span is: a call that no recorder of this format made, an
+/// agent, the stand-in of a span that outlived its run, and what is no call and came after the run's end, perhaps in
+/// the place of a stand-in.
 pub fn may_be_reported_twice(span: &impl SpanView, event_type: EventType) -> bool {
     match event_type {
         EventType::LlmCall | EventType::ToolCall => {
@@ -118,9 +119,9 @@ impl CallReport {
                 richness += 4 * u8::from(usage != Usage::default());
                 richness += 2 * u8::from(id.is_some());
                 richness += 32 * u8::from(has_reply(span, &facts));
-                // The wire knows best when a call was made, of which model, and what came back.
+                // The wire is the best source for the time of a call, its model and its response.
                 richness += 64 * u8::from(is_of_proxy);
-                // Who called knows only the model that it asked.
+                // The caller knows only the model that it asked.
                 let asked = facts.text_at(names::CLIENT_MODEL.written()).or(model);
                 let of_model = |model: Option<&str>| hash(model.map(normal_model_name).as_deref());
                 (
@@ -142,7 +143,7 @@ impl CallReport {
                 });
                 let mut richness =
                     8 * u8::from(has_arguments(span, &facts)) + 8 * u8::from(has_result(span, &facts));
-                // What was derived from messages gives way to what was recorded.
+                // A derived report gives way to a recorded one.
                 richness += 32 * u8::from(!facts.has(names::DERIVED.written()));
                 (hash(Some(&normal_tool_name(name))), 0, hash(id), richness)
             }
@@ -195,8 +196,8 @@ impl CallReport {
 }
 
 impl CallReport {
-    /// When the call ended, as far as was seen: one that was derived from the last answer of a conversation has no request
-    /// behind it that would say, and its agent may have run the tool at any time.
+    /// Observed end of the call: one that was derived from the last answer of a conversation has no request behind it
+    /// that would say, and its agent may have run the tool at any time.
     pub(super) fn seen_end(&self) -> i64 {
         if self.is_derived && self.start == self.end {
             i64::MAX
@@ -205,7 +206,7 @@ impl CallReport {
         }
     }
 
-    /// Whether it says anything of the call but that it was and of which model: what was asked, what came back, an ID, tokens.
+    /// Returns whether it has more than the existence of the call and its model: a prompt, an answer, an ID, tokens.
     pub(super) fn tells(&self) -> bool {
         // The bits of prompt and answer.
         let has_content = self.richness & (8 | 16) != 0;

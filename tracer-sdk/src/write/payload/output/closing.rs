@@ -1,4 +1,4 @@
-//! How the text is closed, whatever happened: every container ends, every place is filled.
+//! Closing of the text, whatever happened: containers ended, places filled.
 
 use super::Output;
 use crate::write::escape::push_string;
@@ -7,7 +7,7 @@ use crate::write::payload::interrupted::{Interrupted, WriteResult};
 use tracer_format::names::markers::{TRUNCATED, UNSERIALIZABLE};
 
 impl Output<'_> {
-    /// What the end of a child's `serialize` means: its siblings go on unless the budget is gone.
+    /// Ends a child's `serialize`: its siblings are still written unless the budget is gone.
     #[inline]
     pub(in crate::write::payload) fn settle(&mut self, depth: usize, outcome: &WriteResult) -> WriteResult {
         let replaced = std::mem::take(&mut self.replaced);
