@@ -228,16 +228,20 @@ fn open_files() -> usize {
 fn many_live_runs(count: u64) {
     let before = open_files();
     let barrier = std::sync::Barrier::new(usize::try_from(count).unwrap() + 1);
+    let starting = std::sync::Mutex::new(());
     std::thread::scope(|threads| {
         for number in 0..count {
-            let barrier = &barrier;
+            let (barrier, starting) = (&barrier, &starting);
             threads.spawn(move || {
-                let run = traced_run(format!("run {number}"));
                 let step = || {
                     tool_call("recorded").record().unwrap();
                     drop(tool_call("timed").start().unwrap());
                 };
+                // One after the other: a start needs more descriptors, for a moment, than a run keeps.
+                let turn = starting.lock().unwrap();
+                let run = traced_run(format!("run {number}"));
                 step();
+                drop(turn);
                 barrier.wait();
                 barrier.wait();
                 step();

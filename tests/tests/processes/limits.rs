@@ -55,7 +55,7 @@ fn files_kept_open(runs: usize, limit: u64) -> u64 {
     }
     let lock = |run: &std::path::PathBuf| std::fs::metadata(run.join(".lock")).unwrap().ino();
     let locks: HashSet<u64> = directories.iter().map(lock).collect();
-    // Threads that start the first runs together may each make a lock; all later runs share one.
+    // Runs share a lock as long as its file takes another name.
     assert!(
         locks.len() <= 2 + runs / 8,
         "{} locks for {runs} runs",

@@ -259,15 +259,28 @@ impl Correlation {
             let call = last.get(&retry.span_id).map_or(retry.span_id, |(call, _)| *call);
             last.extend(retry.retry_of.map(|failed| (failed, (call, retry.start))));
         }
-        for failed in reports.iter().filter(|_| !retries.is_empty()) {
-            if let Some((call, start)) = last.get(&failed.span_id) {
-                let call = self.calls_by_span.get(call).copied().unwrap_or(*call);
-                self.attempts.insert(failed.place.line, call);
-                if *start < failed.end {
-                    self.hedged.insert(failed.place.line);
-                } else {
-                    *self.failed_before.entry(call).or_default() += 1;
-                }
+        if retries.is_empty() {
+            return;
+        }
+        let outcomes: HashMap<SpanId, Outcome> = reports
+            .iter()
+            .map(|report| (report.span_id, report.outcome))
+            .collect();
+        for failed in reports {
+            let Some((call, start)) = last.get(&failed.span_id) else {
+                continue;
+            };
+            let is_hedge = *start < failed.end;
+            // A client that left all of its requests left none of them for another.
+            if is_hedge && outcomes.get(call).is_some_and(|outcome| outcome.is_failure()) {
+                continue;
+            }
+            let call = self.calls_by_span.get(call).copied().unwrap_or(*call);
+            self.attempts.insert(failed.place.line, call);
+            if is_hedge {
+                self.hedged.insert(failed.place.line);
+            } else {
+                *self.failed_before.entry(call).or_default() += 1;
             }
         }
     }

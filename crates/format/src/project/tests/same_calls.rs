@@ -1150,6 +1150,16 @@ fn a_request_that_was_left_for_one_made_meanwhile_is_cancelled() {
             .unwrap();
         assert_eq!(attempt.meta.contains_key("attempt_of"), start == 7);
     }
+    // Of two that were left, none was left for the other.
+    let made =
+        json!({"tracer.source": "proxy", "tracer.retry_of": "0000000000000002", "error.type": "aborted"});
+    let mut made = span(3, 1, "POST", (4, 9), by("tracer.proxy", made));
+    made.status_code = StatusCode::Error;
+    let records = run(vec![left, made]);
+    assert_eq!(
+        (outcome(&records, 2), outcome(&records, 3)),
+        (Outcome::Failed, Outcome::Failed)
+    );
 }
 
 /// What asked again for an answer, with its ID and how it stood.
