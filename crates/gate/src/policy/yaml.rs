@@ -48,7 +48,8 @@ impl YamlText {
 
 fn from_text<T: DeserializeOwned>(text: &str) -> Result<T, PolicyMistake> {
     let options = serde_saphyr::options! {
-        non_finite_float_policy: NonFiniteFloatPolicy::PassThrough,
+        // A text in the place of a number is a mistake with a place.
+        non_finite_float_policy: NonFiniteFloatPolicy::AsString,
         with_snippet: false,
         // The stack of a small thread.
         budget: serde_saphyr::budget! { max_depth: 16 },

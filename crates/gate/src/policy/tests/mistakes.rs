@@ -39,6 +39,23 @@ timeout_s: 0
 }
 
 #[test]
+fn bounds_that_are_not_finite_are_mistakes() {
+    for bound in [
+        "limit: .inf",
+        "limit: .nan",
+        "limit: 1e999",
+        "tolerance: {relative: .nan}",
+        "tolerance: {relative: 0.5, absolute: .inf}",
+    ] {
+        let policy = with_metrics(&format!(
+            "  step_count: {{kind: measured, direction: upper, {bound}}}"
+        ));
+        let refused = read(&policy).unwrap_err().to_string();
+        assert!(refused.contains(" must be "), "{bound}: {refused}");
+    }
+}
+
+#[test]
 fn text_that_is_not_yaml_is_refused() {
     let message = mistake("version: 2\nmetrics: {no_loops: [}\n");
     assert!(
