@@ -318,39 +318,12 @@ fn shown_cost(run: &ListedRun) -> Option<&CostSum> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
-    use crate::FactsStore;
-    use crate::test_support::{SampleRun, SampleSpan, Sandbox};
-
-    fn store() -> Vec<ListedRun> {
-        let sandbox = Sandbox::new();
-        let tool = |number| SampleSpan::tool(number, "search", &json!({}), &json!({}));
-        let read = |number| SampleSpan::tool(number, "Read", &json!({}), &json!({}));
-        let chat =
-            |number, session| SampleRun::new(number, "chat").attribute("gen_ai.conversation.id", session);
-        sandbox.write(&chat(1, "a").span(tool(1)));
-        sandbox.write(&chat(2, "b"));
-        let alone = SampleRun::new(3, "Alone")
-            .span(read(1))
-            .span(read(2))
-            .span(tool(3));
-        sandbox.write(&alone);
-        sandbox.write(&chat(4, "a"));
-        sandbox.write(&chat(5, "c"));
-        sandbox.write(&chat(6, "b").failed("Timeout", "late"));
-        FactsStore::new(sandbox.path()).all(true).unwrap().runs
-    }
-
-    fn seconds(runs: &[&ListedRun]) -> Vec<i64> {
-        let second = |run: &&ListedRun| run.facts.started_us.unwrap() / 1_000_000 % 86_400;
-        runs.iter().map(second).collect()
-    }
+    use crate::test_support::{chats, seconds};
 
     #[test]
     fn runs_are_sorted_both_ways() {
-        let runs = store();
+        let runs = chats();
         for (order, expected) in [
             (RunColumn::Started, [6, 5, 4, 3, 2, 1]),
             (RunColumn::Steps, [3, 6, 1, 5, 4, 2]),
@@ -376,7 +349,7 @@ mod tests {
 
     #[test]
     fn a_run_has_a_cell_and_a_field_in_every_column() {
-        let run = &store()[3];
+        let run = &chats()[3];
         let cell = |column: RunColumn| column.cell(run, units::now()).0;
         assert_eq!(cell(RunColumn::Tool), "Read");
         assert_eq!(cell(RunColumn::Model), "");

@@ -110,7 +110,9 @@ impl FactsStore {
         }
         // One that is not here any more may be in the bucket.
         let stays = |run: &&ListedRun| survey.known.contains(&run.directory.trace_id);
-        let has_gone = here().count() > here().filter(stays).count();
+        let unread = survey.unread.iter().map(|run| run.directory.trace_id);
+        let read_here: HashSet<TraceId> = survey.known.iter().copied().chain(unread).collect();
+        let has_gone = here().any(|run| !read_here.contains(&run.directory.trace_id));
         let known = here().zip(statuses).filter(|(run, _)| stays(run));
         let known = known.map(|(run, status)| {
             let mut run = run.clone();
@@ -250,10 +252,10 @@ impl Survey {
     ) -> Result<RunsHere, DatabaseError> {
         let database = std::mem::replace(&mut self.database, Err(None));
         let gone = std::mem::take(&mut self.gone);
-        let mut writer = FactsWriter::new(self.store.runs().data_dir(), database, gone)?;
+        let mut writer = FactsWriter::new(self.store.runs().data_dir(), database, self.is_of_database, gone)?;
         let mut ids = std::mem::take(&mut self.known);
         let unread = std::mem::take(&mut self.unread);
-        let (mut read, left) = self.read_runs(&unread, &mut writer, cancel, progress)?;
+        let (mut read, mut left) = self.read_runs(&unread, &mut writer, cancel, progress)?;
         if writer.has_lost_runs {
             let kept = if self.is_of_database {
                 std::mem::take(&mut ids)
@@ -262,7 +264,9 @@ impl Survey {
             };
             let lost = kept.into_iter().chain(read);
             let unread = lost.map(|run| UnreadRun::of(self.store.directory(run)));
-            (read, _) = self.read_runs(&unread.collect::<Vec<_>>(), &mut writer, cancel, |_| ())?;
+            let left_again;
+            (read, left_again) = self.read_runs(&unread.collect::<Vec<_>>(), &mut writer, cancel, |_| ())?;
+            left += left_again;
         }
         ids.extend(read);
         Ok(RunsHere {
@@ -317,6 +321,8 @@ struct FactsWriter<'a> {
     data_dir: &'a Path,
     database: RunDatabase,
     is_in_memory: bool,
+    /// Set where the runs that are known, or were written before, are in the database alone.
+    has_runs: bool,
     /// Set where the copy lacks the runs of the database.
     has_lost_runs: bool,
     /// Why runs are not kept.
@@ -330,6 +336,7 @@ impl<'a> FactsWriter<'a> {
     fn new(
         data_dir: &'a Path,
         database: Result<RunDatabase, Option<DatabaseError>>,
+        has_runs: bool,
         gone: Vec<TraceId>,
     ) -> Result<Self, DatabaseError> {
         let is_in_memory = database.is_err();
@@ -341,6 +348,7 @@ impl<'a> FactsWriter<'a> {
             data_dir,
             database,
             is_in_memory,
+            has_runs,
             has_lost_runs: false,
             not_kept,
             waiting: Vec::new(),
@@ -378,19 +386,21 @@ impl<'a> FactsWriter<'a> {
             };
             if let Err(not_kept) = written {
                 self.not_kept = not_kept;
-                let copy = RunDatabase::in_memory(self.data_dir, Some(&self.database));
+                let copied = self.has_runs.then_some(&self.database);
+                let copy = RunDatabase::in_memory(self.data_dir, copied);
                 let copy = copy.and_then(|copy| copy.write(&runs, &self.gone).map(|()| copy));
                 self.database = if let Ok(copy) = copy {
                     copy
                 } else {
                     // It is locked, or damaged.
-                    self.has_lost_runs = true;
+                    self.has_lost_runs = self.has_runs;
                     let empty = RunDatabase::in_memory(self.data_dir, None)?;
                     empty.write(&runs, &self.gone)?;
                     empty
                 };
                 self.is_in_memory = true;
             }
+            self.has_runs = true;
         }
         self.waiting.clear();
         self.gone.clear();

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use crate::{FactsStore, ListedRun};
+
 /// A data directory.
 pub(crate) struct Sandbox {
     folder: tempfile::TempDir,
@@ -208,4 +210,29 @@ impl Sandbox {
         fs::write(directory.join("spans.jsonl"), run.log()).unwrap();
         fs::write(directory.join("meta.json"), run.meta().to_string()).unwrap();
     }
+}
+
+/// Chats of three sessions and a run of none, from the first second of a day to the sixth.
+pub(crate) fn chats() -> Vec<ListedRun> {
+    let sandbox = Sandbox::new();
+    let tool = |number| SampleSpan::tool(number, "search", &json!({}), &json!({}));
+    let read = |number| SampleSpan::tool(number, "Read", &json!({}), &json!({}));
+    let chat = |number, session| SampleRun::new(number, "chat").attribute("gen_ai.conversation.id", session);
+    sandbox.write(&chat(1, "a").span(tool(1)));
+    sandbox.write(&chat(2, "b"));
+    let alone = SampleRun::new(3, "Alone")
+        .span(read(1))
+        .span(read(2))
+        .span(tool(3));
+    sandbox.write(&alone);
+    sandbox.write(&chat(4, "a"));
+    sandbox.write(&chat(5, "c"));
+    sandbox.write(&chat(6, "b").failed("Timeout", "late"));
+    FactsStore::new(sandbox.path()).all(true).unwrap().runs
+}
+
+/// The second of the day in which each run started.
+pub(crate) fn seconds(runs: &[&ListedRun]) -> Vec<i64> {
+    let second = |run: &&ListedRun| run.facts.started_us.unwrap() / 1_000_000 % 86_400;
+    runs.iter().map(second).collect()
 }

@@ -103,39 +103,12 @@ pub fn group_threads(runs: &mut Vec<&ListedRun>) {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
-    use crate::FactsStore;
-    use crate::test_support::{SampleRun, SampleSpan, Sandbox};
-
-    fn store() -> Vec<ListedRun> {
-        let sandbox = Sandbox::new();
-        let tool = |number| SampleSpan::tool(number, "search", &json!({}), &json!({}));
-        let read = |number| SampleSpan::tool(number, "Read", &json!({}), &json!({}));
-        let chat =
-            |number, session| SampleRun::new(number, "chat").attribute("gen_ai.conversation.id", session);
-        sandbox.write(&chat(1, "a").span(tool(1)));
-        sandbox.write(&chat(2, "b"));
-        let alone = SampleRun::new(3, "Alone")
-            .span(read(1))
-            .span(read(2))
-            .span(tool(3));
-        sandbox.write(&alone);
-        sandbox.write(&chat(4, "a"));
-        sandbox.write(&chat(5, "c"));
-        sandbox.write(&chat(6, "b").failed("Timeout", "late"));
-        FactsStore::new(sandbox.path()).all(true).unwrap().runs
-    }
-
-    fn seconds(runs: &[&ListedRun]) -> Vec<i64> {
-        let second = |run: &&ListedRun| run.facts.started_us.unwrap() / 1_000_000 % 86_400;
-        runs.iter().map(second).collect()
-    }
+    use crate::test_support::{chats, seconds};
 
     #[test]
     fn runs_of_a_session_are_one_thread() {
-        let runs = store();
+        let runs = chats();
         let threads = RunThreads::of(&runs);
         let of = |second: usize| {
             let place = threads.place(&runs[6 - second])?;
