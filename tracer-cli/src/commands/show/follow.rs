@@ -60,8 +60,11 @@ fn show_ended(
     for row in run.timeline.rows.iter().filter(|row| row.number > 0) {
         let position = match row.source {
             RowSource::Span(position) => position as usize,
-            // They come with the root, which ends last.
-            RowSource::Promoted(_) => run.index.len(),
+            // They come with their root.
+            RowSource::Promoted(number) => match run.promoted.get(number as usize) {
+                Some(promoted) => promoted.span,
+                None => continue,
+            },
             RowSource::Run | RowSource::InFlight(_) => continue,
         };
         if position >= *ended {
