@@ -33,7 +33,7 @@ function answer(rows, first = 0) {
   const size = layout.reduce((sum, [Column]) => sum + Math.ceil((rows.length * Column.BYTES_PER_ELEMENT) / 8) * 8, 64);
   const buffer = new ArrayBuffer(size + names.reduce((sum, name) => sum + 4 + name.length, 0));
   const view = new DataView(buffer);
-  new Uint8Array(buffer).set(new TextEncoder().encode("TRCCOL01"));
+  new Uint8Array(buffer).set(new TextEncoder().encode("TRCCOL02"));
   view.setUint32(8, rows.length, true);
   view.setUint32(12, names.length, true);
   view.setUint32(20, first, true);

@@ -3,7 +3,7 @@
 
 /** @import { StepKind } from "./answers" */
 
-const MAGIC = "TRCCOL01";
+const MAGIC = "TRCCOL02";
 const HEADER_BYTES = 64;
 
 /** @type {StepKind[]} */

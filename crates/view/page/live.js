@@ -1,4 +1,4 @@
-// A run in progress: the server sends what is new, and the page adds it without losing the reader's place.
+// A run in progress: the server says that it has changed, and the page adds the new rows without losing the reader's place.
 
 import { change, getJson, listen, runPath } from "./api.js";
 import { make } from "./dom.js";

@@ -46,7 +46,7 @@ pub(crate) struct RunTable {
     spec_version: &'static str,
     /// Location of the runs, for people.
     data_dir: String,
-    /// `table` of the stream: changes when a run does.
+    /// `version` of the stream: changes when a run does.
     version: String,
     /// Number of all runs.
     total: usize,

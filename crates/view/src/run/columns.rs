@@ -16,7 +16,7 @@ use tracer_insight::step_kind::StepKind;
 use tracer_insight::step_order::NONE;
 use tracer_insight::value_summary;
 
-const MAGIC: &[u8; 8] = b"TRCCOL01";
+const MAGIC: &[u8; 8] = b"TRCCOL02";
 const HEADER_BYTES: usize = 64;
 const IN_FLIGHT_DURATION: f64 = -1.0;
 

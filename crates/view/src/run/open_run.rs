@@ -76,8 +76,13 @@ impl OpenRun {
             let header = self.steps.header(row);
             header.is_some_and(|(event_type, _)| event_type == EventType::LoopWarning)
         };
-        // A loop warning marks rows before it; only a clock that was set back moves rows.
-        if offset > self.steps.index.bytes_read()
+        // A report of a call that is known changes its rows; a loop warning marks rows before it; only a clock that was set back
+        // moves rows.
+        let index = &self.steps.index;
+        let added = (0..index.len()).rev().map_while(|position| index.span(position));
+        let mut added = added.take_while(|span| span.offset >= offset);
+        if offset > index.bytes_read()
+            || added.any(|span| span.is_joined || span.is_leftover)
             || rows.iter().any(|row| is_new(row) && is_warning(row))
             || self.was_any_moved(is_new)
         {

@@ -71,7 +71,7 @@ fn ask(viewer: &Viewer, path: &str) -> Value {
 fn the_columns_hold_every_row() {
     let (_sandbox, viewer) = opened();
     let columns = Columns(viewer.get(&format!("/api/runs/{FIRST}/columns")).body);
-    assert_eq!(&columns.0[..8], b"TRCCOL01");
+    assert_eq!(&columns.0[..8], b"TRCCOL02");
     assert_eq!(columns.rows(), 3);
     assert_eq!(columns.f64s(0), [0.0, 10_000.0, 40_000.0]);
     assert_eq!(columns.f64s(1), [400_000.0, 20_000.0, 200_000.0]);
