@@ -209,14 +209,22 @@ def main():
     parser.add_argument("--keep", help="a folder that receives what each execution left")
     parser.add_argument("names", nargs="*", metavar="FRAMEWORK", help=", ".join(FRAMEWORKS))
     arguments = parser.parse_args()
+    worse = []
     for series in [arguments.series] if arguments.series else ["now", "old"]:
         for name in arguments.names or FRAMEWORKS:
             python, version = installed(name, series)
             rows = {word: row(os.path.abspath(arguments.tracer), name, python, word == "with", arguments.keep) for word in ("without", "with")}
             results = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+            known = results.get(f"{name} {series}", {}).get("rows", {})
+            for word, cells in rows.items():
+                before = known.get(word, {})
+                worse += [f"{name} {version} {series}, {word} telemetry: {cell}: {wrong}"
+                          for cell, wrong in cells.items() if wrong and before.get(cell) == ""]
             results[f"{name} {series}"] = {"version": version, "date": datetime.date.today().isoformat(), "rows": rows}
             RESULTS.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n", encoding="utf-8")
             write_page(results)
+    if worse:
+        sys.exit("error: what was as served is not any more:\n" + "\n".join(worse))
 
 
 if __name__ == "__main__":
