@@ -15,18 +15,18 @@ const HOUR_MS: usize = 3_600_000;
 /// The most that a call of the larger run may cost, in times of one of the smaller run.
 const LIMIT: f64 = 1.3;
 
-/// What is measured.
+/// Sizes, rounds and folder of the measurement.
 #[derive(Debug)]
 pub struct CorrelatePlan {
     /// The calls of the smaller and of the larger run.
     pub calls: [usize; 2],
-    /// How often each run is opened; the fastest counts.
+    /// Number of times that each run is opened; the fastest counts.
     pub rounds: usize,
-    /// Where the runs are written.
+    /// Folder of the runs.
     pub directory: PathBuf,
 }
 
-/// Who reports the calls of a run.
+/// Reporters of the calls of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reporters {
     /// The proxy alone.

@@ -1,5 +1,7 @@
-//! The files of runs as recording opens, writes and replaces them: for `tracer-runs`, which changes them by the same
-//! rules, and for libraries of the command that keep files of their own.
+//! Parts that open, write and replace the files of runs.
+//!
+//! For `tracer-runs`, which changes runs by the rules of recording, and for libraries of the command that keep files of
+//! their own. No promise to others.
 
 pub use crate::input::{LinkPolicy, OpenError, open, open_input, read_input};
 pub use crate::private_files::{private_file, private_folder};

@@ -1,4 +1,4 @@
-// What a developer wants to know of a run, and how many clicks, typed texts or chosen keys it takes.
+// Tasks of a developer who debugs a run, each with the clicks, typed texts and keys that it takes.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { eventually, useBrowser } from "../harness/browser.js";

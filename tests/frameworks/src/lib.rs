@@ -8,7 +8,7 @@ use futures_util::future::join_all;
 use serde::Serialize;
 use tracer_sdk::Usage;
 
-/// What an agent does, by its arguments: questions, each a conversation, and words that begin with two dashes.
+/// Task of an agent, from its arguments: questions, each a conversation, and options that begin with two dashes.
 #[derive(Debug)]
 pub struct Task {
     questions: Vec<String>,

@@ -135,7 +135,7 @@ fn an_error_that_the_program_went_on_after_is_not_the_cause_of_a_later_one_with_
         .step(tool("research", &json!({}), &json!("nothing found")))
         .within(1, fetch());
     assert_eq!(of_run(swallowed), None);
-    // What is done at the end of a failed agent asks no model.
+    // The work at the end of a failed agent asks no model.
     let closed = Sample::new()
         .step(fetch())
         .step(tool("close", &json!({}), &json!({})));

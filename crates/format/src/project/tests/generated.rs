@@ -155,7 +155,7 @@ fn wrong(seed: u64, programs: &[&Program], reporting: &[Teller]) -> Option<Strin
 /// Programs that failed once, and one of another row of the table.
 const FAILED: [u64; 9] = [2_213, 3_613, 5_724, 6_641, 6_745, 7_770, 8_126, 9_429, 10_392_513];
 
-/// What is wrong of the programs of each seed, where `programs` gives those that run at once.
+/// Mistakes of the programs of each seed; `programs` gives those that run at once.
 fn all_wrong(seeds: impl Iterator<Item = u64>, programs: impl Fn(u64) -> Vec<Program>) -> Vec<String> {
     let wrong = seeds.filter_map(|seed| {
         let reporting = reporters(seed);

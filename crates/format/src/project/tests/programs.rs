@@ -59,7 +59,7 @@ pub(super) struct Ran {
     pub(super) is_failed: bool,
 }
 
-/// What happened in a process.
+/// The calls of a process, as they happened.
 pub(super) struct Program {
     /// The number of its first conversation.
     pub(super) first: u64,
