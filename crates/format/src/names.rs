@@ -196,7 +196,8 @@ pub const SCOPE: Name = name!("otel.scope.name");
 pub const LAYER: Name = namespaced!("layer");
 /// Fields of the span that were inferred and not reported by its emitter, separated by commas: `error`.
 pub const INFERRED: Name = namespaced!("inferred");
-/// Fields that were joined from other spans of the run, separated by commas: `arguments`, `result`.
+/// `arguments` where those of a tool were joined from another span of the run; the name of the event where a span was
+/// joined with a log record.
 pub const JOINED: Name = namespaced!("joined");
 /// Observer of a call, where that is not the program itself: `proxy`.
 pub const SOURCE: Name = namespaced!("source");

@@ -103,7 +103,10 @@ impl Conversations {
         let again = |turn: &WireCall| {
             let overlaps = turn.times.1 > arrived;
             let rank = has_failed(turn).then_some(0);
-            let rank = rank.or_else(|| overlaps.then_some(1 + u8::from(turn.has_failed)));
+            // Of several that were left each is named once.
+            let is_named = turn.was_left && turn.is_continued;
+            let rank =
+                rank.or_else(|| overlaps.then_some(1 + u8::from(turn.has_failed) + u8::from(is_named)));
             rank.filter(|_| differs(turn) == 0)
         };
         if let Some((number, turn)) = found(Key::Request(whole), &again) {
@@ -183,7 +186,10 @@ impl Conversations {
 
     /// Adds a call whose request has this place; its number.
     pub(super) fn add(&mut self, history: &History, place: RequestPlace, turn: WireCall) -> usize {
-        for before in [place.answer, place.failed].into_iter().flatten() {
+        let left = place
+            .hedge
+            .filter(|left| self.turn(*left).is_some_and(|turn| turn.was_left));
+        for before in [place.answer, place.failed, left].into_iter().flatten() {
             if let Some(before) = self.turn_mut(before) {
                 before.is_continued = true;
             }

@@ -565,6 +565,23 @@ fn a_hedge_names_the_request_that_was_left_for_it() {
 }
 
 #[test]
+fn each_of_several_hedges_names_the_one_before() {
+    let mut wire = Wire::new();
+    let mut talk = Talk::new(Ids::Own, "Be brief.", "Weather in Oslo?");
+    let request = talk.request();
+    wire.ask_until((0, 20), &request, &Value::Null, ExchangeEnd::ClientGone);
+    wire.ask_until((5, 21), &request, &Value::Null, ExchangeEnd::ClientGone);
+    wire.ask((6, 30), &request, &talk.says("Cold."));
+    let spans = wire.finish();
+    let named = |at: usize| text(&spans[at], "tracer.retry_of");
+    let id = |at: usize| {
+        let bytes = spans[at].span_id.iter();
+        bytes.map(|byte| format!("{byte:02x}")).collect::<String>()
+    };
+    assert_eq!((named(1), named(2)), (Some(id(0)), Some(id(1))));
+}
+
+#[test]
 fn edited_histories_continue_their_conversation() {
     let user = |text: &str| json!({"role": "user", "content": text});
     let said = |text: &str| json!({"role": "assistant", "content": text});

@@ -1,8 +1,10 @@
 //! Loop warnings of runs whose calls were recorded from outside.
 
+use std::collections::HashMap;
+
 use serde_json::{Map, json};
-use tracer_runs::import::{ImportError, ImportedSpan, RunWriter};
-use tracer_runs::{RunReader, Strictness};
+use tracer_runs::import::ImportedSpan;
+use tracer_runs::{IndexedSpan, LogIndex, RunReader};
 use tracer_sdk::format::names::{EVENT_TYPE, event_keys, events, span_names};
 use tracer_sdk::format::{
     EventType, SpanEvent, SpanId, SpanKind, SpanRecord, StatusCode, StoredTime, Timestamp,
@@ -12,23 +14,18 @@ use tracer_sdk::settings::Settings;
 
 use super::ids::derived_span_id;
 
-/// Fewer calls are no loop.
-const MIN_CALLS: u64 = 3;
-
-/// Writes a warning below `root` for each loop of the run, as a recorder in the program does while it runs. A run with
-/// warnings keeps those. Equal calls at the same time, as for several samples of one answer, are no loop.
-pub(super) fn warn(run: &mut RunWriter, root: SpanId, settings: &Settings) -> Result<(), ImportError> {
-    let reader =
-        RunReader::open(run.directory(), Strictness::Lenient).map_err(|invalid| ImportError::RunDamaged {
-            problems: invalid.problems,
-        })?;
-    let counts = reader.counts();
-    if counts.loop_warnings > 0 || counts.llm_calls + counts.tool_calls < MIN_CALLS {
-        return Ok(());
+/// Warnings below `root`, one for each loop of the run, as a recorder in the program writes while it runs. A run with
+/// warnings has those alone. Equal calls at the same time, as for several samples of one answer, are no loop.
+pub(super) fn warnings(run: &mut RunReader, root: SpanId, settings: &Settings) -> Vec<ImportedSpan> {
+    let (Some(trace_id), counts) = (run.trace_id, run.counts()) else {
+        return Vec::new();
+    };
+    if counts.loop_warnings > 0 || !has_repetitions(run.records.index(), settings.loop_repetitions) {
+        return Vec::new();
     }
     let (mut trail, mut calls) = (Trail::default(), Vec::new());
     // A line that cannot be read is a problem that readers of the run report.
-    for record in reader.records.filter_map(Result::ok) {
+    for record in run.records.by_ref().filter_map(Result::ok) {
         let before = trail.entries().len();
         trail.take(&record, &loops::of_scalar);
         if trail.entries().len() > before {
@@ -63,7 +60,7 @@ pub(super) fn warn(run: &mut RunWriter, root: SpanId, settings: &Settings) -> Re
             EventType::LoopWarning.as_str().into(),
         );
         warnings.push(ImportedSpan::new(SpanRecord {
-            trace_id: run.trace_id(),
+            trace_id,
             span_id: derived_span_id(&id_parts),
             parent_span_id: Some(root),
             name: span_names::LOOP_WARNING.to_owned(),
@@ -81,5 +78,16 @@ pub(super) fn warn(run: &mut RunWriter, root: SpanId, settings: &Settings) -> Re
             }],
         }));
     }
-    run.append(&warnings).map(drop)
+    warnings
+}
+
+/// Returns whether as many calls as a loop has may ask the same: the records of other runs need not be read.
+fn has_repetitions(index: &LogIndex, repetitions: usize) -> bool {
+    let mut calls: HashMap<u32, usize> = HashMap::new();
+    let spans = (0..index.len()).filter_map(|position| index.span(position));
+    let is_call = |span: &IndexedSpan| matches!(span.event_type, EventType::LlmCall | EventType::ToolCall);
+    for span in spans.filter(|span| is_call(span) && !span.is_leftover) {
+        *calls.entry(span.signature).or_default() += 1;
+    }
+    calls.values().any(|calls| *calls >= repetitions)
 }

@@ -3,7 +3,6 @@
 //! [`RunCollector`] is the [`OtlpSink`](crate::OtlpSink) of receivers and importers: what arrives is converted, staged
 //! until it is known to be an agent's, appended to its run, and completed when its root has ended and all is quiet.
 
-mod agent_places;
 mod attributes;
 mod clock;
 mod collector;

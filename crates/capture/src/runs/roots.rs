@@ -10,7 +10,6 @@ use tracer_runs::import::{ImportError, ImportedSpan, LogShape, RunWriter};
 use tracer_sdk::format::{EventType, SpanId, SpanKind, SpanRecord, StatusCode, StoredTime, Timestamp, names};
 use tracer_sdk::settings::Settings;
 
-use super::agent_places;
 use super::attributes::text;
 use super::convert::PARENT_IS_REMOTE;
 use super::ids::synthetic_root;
@@ -52,9 +51,7 @@ pub(super) fn complete(
         && shape.orphans.is_empty()
         && shape.in_cycles.is_empty()
     {
-        agent_places::place(run, *root)?;
-        loops::warn(run, *root, settings)?;
-        return run.complete(*root, name);
+        return run.complete_with(*root, name, |run| loops::warnings(run, *root, settings));
     }
     let entries = read_entries(run, &shape)?;
     if entries.is_empty() {
@@ -83,9 +80,7 @@ pub(super) fn complete(
         run.append(&[ImportedSpan::new(synthetic_span(run, root, &name, &entries))])?;
         name
     };
-    agent_places::place(run, root)?;
-    loops::warn(run, root, settings)?;
-    run.complete(root, &name)
+    run.complete_with(root, &name, |run| loops::warnings(run, root, settings))
 }
 
 /// Completes a run whose root was written by its owner; spans whose parent never came are put under it.
@@ -110,9 +105,7 @@ pub(super) fn complete_under(
             true
         })?;
     }
-    agent_places::place(run, root)?;
-    loops::warn(run, root, settings)?;
-    run.complete(root, name)
+    run.complete_with(root, name, |run| loops::warnings(run, root, settings))
 }
 
 /// Marks tool calls that ran at the same time though one names the other as its parent, as frameworks write siblings that

@@ -262,6 +262,7 @@ impl Trail {
                     let entries: Vec<&TrailEntry> =
                         evidence.filter_map(|place| self.entries.get(*place)).collect();
                     compared(&entries, warning.pattern_length) == Likeness::Same
+                        && asks_the_same(&entries, warning.pattern_length)
                 };
                 if let Some(warning) = found.filter(is_same) {
                     warned = detector.loops();
@@ -339,6 +340,16 @@ pub(crate) fn compared(entries: &[&TrailEntry], length: usize) -> Likeness {
             }
         })
         .fold(Likeness::Same, Likeness::and)
+}
+
+/// Returns whether the repetitions of a block without tools have the same whole requests, as far as these are known: a last
+/// message that is the same may follow another document, or another answer.
+fn asks_the_same(entries: &[&TrailEntry], length: usize) -> bool {
+    let repeated = entries.iter().skip(length).zip(entries);
+    entries.iter().any(|entry| entry.asked.kind == TrailKind::Tool)
+        || repeated
+            .into_iter()
+            .all(|(entry, before)| entry.asked.asked == before.asked.asked)
 }
 
 /// Compares the repetitions of a block of `length` records. Attempts at one call, by their `meta`, count as one.

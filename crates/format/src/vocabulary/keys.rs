@@ -122,6 +122,7 @@ impl KnownKeys {
             names::CLIENT_MODEL,
             names::REQUEST_ID,
             names::INFERRED,
+            names::THREAD,
             names::RETRY_OF,
             names::CONTEXT,
         ] {

@@ -975,11 +975,45 @@ impl RunWriter {
     ///
     /// What reading the run can fail with, and [`ImportError::Io`]; it may be tried again.
     pub fn complete(&mut self, root: SpanId, name: &str) -> Result<(), ImportError> {
+        self.complete_with(root, name, |_| Vec::new())
+    }
+
+    /// Does the same, and appends the loop warnings that `warnings` finds in the run, which is read once for them and for
+    /// its counts.
+    ///
+    /// ```
+    /// use tracer_runs::import::{ImportedSpan, Importer};
+    /// use tracer_sdk::settings::Settings;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+    /// let span = capture(|| ()).spans.remove(0);
+    /// let mut run = importer.start(span.trace_id, "weather", span.start_time.instant())?;
+    /// run.append(&[ImportedSpan::new(span.clone())])?;
+    /// let mut spans = 0;
+    /// run.complete_with(span.span_id, "weather", |run| {
+    ///     spans = run.records.index().len();
+    ///     Vec::new()
+    /// })?;
+    /// assert_eq!(spans, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`complete`](Self::complete).
+    pub fn complete_with(
+        &mut self,
+        root: SpanId,
+        name: &str,
+        warnings: impl FnOnce(&mut RunReader) -> Vec<ImportedSpan>,
+    ) -> Result<(), ImportError> {
         if self.phase != RunPhase::Running {
             return Ok(());
         }
         self.cover_early_spans(root)?;
-        self.write_end(root, name)?;
+        self.write_end(root, name, warnings)?;
         let file_system = self.file_system();
         if let Some(live) = &mut self.live {
             let removed = live.remove(file_system.as_ref());
@@ -1054,14 +1088,24 @@ impl RunWriter {
         self.imported.parallel_calls = calls;
     }
 
-    fn write_end(&mut self, root: SpanId, name: &str) -> Result<(), ImportError> {
+    fn write_end(
+        &mut self,
+        root: SpanId,
+        name: &str,
+        warnings: impl FnOnce(&mut RunReader) -> Vec<ImportedSpan>,
+    ) -> Result<(), ImportError> {
         let name = run_name(name, &self.rules.redactor);
         let before = self.log.length_now();
-        let counts = RunReader::open(&self.directory, Strictness::Lenient)
-            .map(|run| run.counts())
-            .map_err(|invalid| ImportError::RunDamaged {
+        let mut run = RunReader::open(&self.directory, Strictness::Lenient).map_err(|invalid| {
+            ImportError::RunDamaged {
                 problems: invalid.problems,
-            })?;
+            }
+        })?;
+        let mut counts = run.counts();
+        let warnings = warnings(&mut run);
+        // Another process may have appended to the log meanwhile.
+        let has_all_spans = before == self.log.length_now();
+        counts.loop_warnings += self.append(&warnings)?.written;
         let Some(facts) = self.known.parentless.get(&root) else {
             return Err(ImportError::RunDamaged { problems: Vec::new() });
         };
@@ -1074,8 +1118,7 @@ impl RunWriter {
         meta.ended_at = Some(facts.end);
         meta.duration_ms = Some(facts.duration_ms);
         meta.counts = counts;
-        // Another process may have appended to the log meanwhile.
-        meta.counts_exact = before == self.log.length_now();
+        meta.counts_exact = has_all_spans;
         self.write_meta(meta)?;
         self.name = name;
         Ok(())

@@ -250,7 +250,7 @@ impl LogIndex {
             .into_iter()
             .filter(|call| entry_of_call(&self.entries, call).is_some());
         self.calls.extend(found);
-        if self.calls.is_empty() {
+        if self.calls.iter().all(CallReport::is_own_agent) {
             return;
         }
         let repeatable = RepeatableTypes::of(self.calls.iter().map(|call| call.event_type));
@@ -443,8 +443,9 @@ impl LogIndex {
     #[must_use]
     pub fn guessed_places(&self) -> u64 {
         let is_guess = |(at, entry): &(usize, &IndexEntry)| {
-            self.columns.get(*at).is_some_and(SpanColumns::is_placed_by_guess)
-                && self.correlation.is_reported_once(entry.line())
+            self.correlation.is_placed_by_guess(entry.line())
+                || self.columns.get(*at).is_some_and(SpanColumns::is_placed_by_guess)
+                    && self.correlation.is_reported_once(entry.line())
         };
         self.entries.iter().enumerate().filter(is_guess).count() as u64
     }
@@ -509,7 +510,7 @@ impl LogIndex {
         self.columns.usage(position)
     }
 
-    /// Cost of each model call, by the position of its span. Feature `prices`.
+    /// Cost of each model call, by the position of its span.
     ///
     /// ```
     /// use tracer_sdk::prices::Prices;
@@ -849,7 +850,7 @@ impl LogIndex {
         self.cut_tail
     }
 
-    /// The model calls by what decides their price; feature `prices`.
+    /// The model calls by what decides their price.
     pub(crate) fn call_groups(&self) -> CallGroups {
         let mut groups = CallGroups::default();
         for (position, key) in self.columns.prices().keys() {

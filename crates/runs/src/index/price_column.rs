@@ -1,4 +1,4 @@
-//! [`PriceColumn`]: what decides the price of each model call of a log, apart from its tokens; feature `prices`.
+//! [`PriceColumn`]: what decides the price of each model call of a log, apart from its tokens.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;

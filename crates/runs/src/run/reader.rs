@@ -79,7 +79,7 @@ pub struct RunReader {
     pub guessed_places: u64,
     /// The tokens of all model calls together.
     pub tokens: Usage,
-    /// The model calls by what decides their price: what they cost is computed from them. Feature `prices`.
+    /// The model calls by what decides their price: what they cost is computed from them.
     pub model_calls: CallGroups,
     /// Bytes of a last line that were left out, because the run is running and its log was cut there.
     pub cut_tail: Option<u64>,

@@ -1,5 +1,7 @@
 //! Calls on the wire in agents that said nothing of them.
 
+use tracer_runs::{RunReader, Strictness};
+
 use super::*;
 
 /// A call as the proxy writes it, right below the root.
@@ -14,29 +16,23 @@ fn on_the_wire(id: u64, conversation: i64, from_ms: u64, to_ms: u64) -> Span {
     with(call, &[("tracer.source", "proxy")])
 }
 
-/// The parent of the span, and whether it was inferred.
-fn place(run: &LoadedRun, id: u64) -> (String, bool) {
-    let id = format!("{id:016x}");
-    let span = run
-        .spans
-        .iter()
-        .find(|span| span.span_id.to_string() == id)
-        .unwrap();
-    let is_inferred = span.attributes.contains_key("tracer.inferred");
-    (span.parent_span_id.unwrap().to_string(), is_inferred)
-}
-
-fn places(spans: Vec<Span>, calls: [u64; 2]) -> [(String, bool); 2] {
+/// The parents of two calls as readers see them, and the number of places that are guesses.
+fn places(spans: Vec<Span>, calls: [u64; 2]) -> ([u64; 2], u64) {
     let bench = Bench::new();
     let root = span(1, 1, 0, "python agent.py", 0, 200);
     bench.send([root].into_iter().chain(spans).collect());
     bench.pass(100);
     let run = bench.run(1);
-    calls.map(|call| place(&run, call))
-}
-
-fn parent(id: u64, is_inferred: bool) -> (String, bool) {
-    (format!("{id:016x}"), is_inferred)
+    let records = run.records();
+    let parent = |call: u64| {
+        let id = format!("{call:016x}");
+        let record = records.iter().find(|record| record.event_id == id).unwrap();
+        u64::from_str_radix(record.parent_id.as_deref().unwrap(), 16).unwrap()
+    };
+    let guesses = RunReader::open(&run.directory, Strictness::Strict)
+        .unwrap()
+        .guessed_places;
+    (calls.map(parent), guesses)
 }
 
 #[test]
@@ -45,13 +41,13 @@ fn a_call_is_in_the_innermost_agent_that_was_open() {
     let inner = with(inner, &[("gen_ai.operation.name", "invoke_agent")]);
     let calls = [on_the_wire(10, 1, 5, 15), on_the_wire(11, 2, 30, 40)];
     let spans = [agent(1, 2, 1), inner].into_iter().chain(calls).collect();
-    assert_eq!(places(spans, [10, 11]), [parent(2, true), parent(3, true)]);
+    assert_eq!(places(spans, [10, 11]), ([2, 3], 2));
     let behind = vec![
         agent(1, 2, 1),
         on_the_wire(10, 1, 5, 15),
         on_the_wire(11, 1, 150, 160),
     ];
-    assert_eq!(places(behind, [10, 11]), [parent(2, true), parent(1, false)]);
+    assert_eq!(places(behind, [10, 11]), ([2, 1], 1));
 }
 
 #[test]
@@ -62,11 +58,16 @@ fn nothing_is_guessed_where_two_agents_or_two_conversations_are_at_once() {
         on_the_wire(10, 1, 5, 15),
         on_the_wire(11, 1, 20, 30),
     ];
-    assert_eq!(places(beside, [10, 11]), [parent(1, false), parent(1, false)]);
+    assert_eq!(places(beside, [10, 11]), ([1, 1], 0));
     let at_once = vec![
         agent(1, 2, 1),
         on_the_wire(10, 1, 5, 15),
         on_the_wire(11, 2, 10, 30),
     ];
-    assert_eq!(places(at_once, [10, 11]), [parent(1, false), parent(1, false)]);
+    assert_eq!(places(at_once, [10, 11]), ([1, 1], 0));
+    // One of the conversations said its place.
+    let mut said = on_the_wire(10, 1, 5, 40);
+    said.parent_span_id = 2_u64.to_be_bytes().to_vec();
+    let one_said = vec![agent(1, 2, 1), said, on_the_wire(11, 2, 10, 30)];
+    assert_eq!(places(one_said, [10, 11]), ([2, 1], 0));
 }

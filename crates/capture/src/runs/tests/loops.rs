@@ -1,5 +1,6 @@
 //! Loop warnings of runs that no recorder in the program warned of.
 
+use serde_json::json;
 use tracer_sdk::format::Payload;
 
 use super::*;
@@ -58,6 +59,31 @@ fn calls_that_differ_or_are_not_known_are_no_loop() {
         assert_eq!(warned(&bench), Vec::<Vec<String>>::new());
         assert_eq!(bench.statuses(), [RunStatus::Ok]);
     }
+}
+
+#[test]
+fn a_question_to_other_documents_is_no_loop() {
+    let warned_of = |documents: [&str; 3]| {
+        let bench = Bench::new();
+        let asked = |(number, document): (u64, &str)| {
+            let messages = json!([
+                {"role": "system", "parts": [{"type": "text", "content": document}]},
+                {"role": "user", "parts": [{"type": "text", "content": "Summarize the document."}]},
+            ]);
+            let mut call = with(
+                chat(1, 10 + number, 2),
+                &[("gen_ai.input.messages", &messages.to_string())],
+            );
+            call.start_time_unix_nano = START + (1 + number * 10) * MS;
+            call.end_time_unix_nano = call.start_time_unix_nano + MS;
+            call
+        };
+        let calls = (0..).zip(documents).map(asked);
+        bench.send([agent(1, 2, 0)].into_iter().chain(calls).collect());
+        warned(&bench).len()
+    };
+    assert_eq!(warned_of(["a", "b", "c"]), 0);
+    assert_eq!(warned_of(["a", "a", "a"]), 1);
 }
 
 #[test]

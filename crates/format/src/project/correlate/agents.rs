@@ -1,4 +1,4 @@
-//! Agents: which spans of two reporters, or of one within the other, are one agent.
+//! Joining of the agents that are reported twice.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};

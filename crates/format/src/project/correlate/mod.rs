@@ -93,6 +93,8 @@ pub struct Correlation {
     steps: HashSet<u64>,
     /// Of each call whose span says less of where the call was made, the parent that says more.
     parents: HashMap<u64, SpanId>,
+    /// The lines of those of them that nothing said.
+    guessed: HashSet<u64>,
     /// Of each span that shares a call with another, the other, which has the call's tokens.
     counted_in: HashMap<SpanId, SpanId>,
     /// The same calls as in `calls`, by the spans that repeat them: what is nested in a repeat is nested in the call.
@@ -320,6 +322,11 @@ impl Correlation {
     pub fn is_reported_once(&self, line: u64) -> bool {
         let is_moved = self.parents.contains_key(&line);
         !is_moved && !self.is_repeat(line) && self.repeats_of(line).is_empty()
+    }
+
+    /// Returns whether the place of the call of a line was inferred here.
+    pub fn is_placed_by_guess(&self, line: u64) -> bool {
+        self.guessed.contains(&line)
     }
 
     /// The spans that repeat the call of a line, the one that says most first.

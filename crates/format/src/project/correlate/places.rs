@@ -8,6 +8,9 @@ use super::report::CallReport;
 use super::{Ancestor, Correlation, MAX_DEPTH};
 use crate::SpanId;
 
+/// Among more agents, or conversations, no call is placed by time: each is compared with each of them.
+const MAX_COMPARED: usize = 1_000;
+
 /// Finds the place of each call that is reported more than once, of the attempts at these, and of the tools that they asked for;
 /// `groups` are the reports of each, the one that is the call first.
 pub(super) fn place(
@@ -52,6 +55,7 @@ pub(super) fn place(
             found.parents.insert(first.place.line, parent);
         }
     }
+    place_in_agents(found, reports, &ancestor);
     place_attempts(found, reports, &ancestor);
     place_tools(found, reports, evidence);
 }
@@ -70,6 +74,57 @@ fn around_all(
         around = around.and_then(|around| above(around).find(|span| of_other.contains(span)));
     }
     around
+}
+
+/// Puts each call on the wire that nothing gives a place into the innermost agent that was open when it began: where the open
+/// agents lie in each other, and no other conversation overlaps with the call.
+fn place_in_agents(
+    found: &mut Correlation,
+    reports: &[CallReport],
+    ancestor: impl Fn(SpanId) -> Option<Ancestor>,
+) {
+    let agents = reports
+        .iter()
+        .filter(|report| report.agent.is_some() && !found.is_repeat(report.place.line));
+    let agents: Vec<&CallReport> = agents.collect();
+    let mut conversations: HashMap<u64, (i64, i64)> = HashMap::new();
+    for call in reports.iter().filter(|report| report.conversation > 0) {
+        let (start, end) = conversations
+            .entry(call.conversation)
+            .or_insert((call.start, call.end));
+        (*start, *end) = (call.start.min(*start), call.end.max(*end));
+    }
+    if agents.len().max(conversations.len()) > MAX_COMPARED {
+        return;
+    }
+    let is_root = |span: SpanId| ancestor(span).is_none_or(|ancestor| ancestor.parent.is_none());
+    let is_within = |inner: SpanId, outer: SpanId| {
+        let above = std::iter::successors(Some(inner), |span| ancestor(*span)?.parent);
+        above.take(MAX_DEPTH).any(|span| span == outer)
+    };
+    for call in reports {
+        let line = call.place.line;
+        let is_lost = call.is_on_the_wire
+            && !call.is_derived
+            && call.conversation > 0
+            && call.parent.is_some_and(is_root)
+            && found.is_call(line)
+            && !found.parents.contains_key(&line);
+        let is_alone = |(number, (start, end)): (&u64, &(i64, i64))| {
+            *number == call.conversation || *end < call.start || call.end < *start
+        };
+        if !is_lost || !conversations.iter().all(is_alone) {
+            continue;
+        }
+        let is_open = |agent: &&&CallReport| (agent.start..=agent.end).contains(&call.start);
+        let open = agents.iter().filter(is_open);
+        let lies_in_all =
+            |inner: &&&CallReport| open.clone().all(|outer| is_within(inner.span_id, outer.span_id));
+        if let Some(agent) = open.clone().find(lies_in_all) {
+            found.parents.insert(line, agent.span_id);
+            found.guessed.insert(line);
+        }
+    }
 }
 
 /// Puts each failed request that nothing else reports, and that names no place, where the call is that tries it again.
@@ -107,9 +162,14 @@ fn place_tools(found: &mut Correlation, reports: &[CallReport], evidence: &JoinE
             continue;
         }
         let asking = evidence.asked_by(tool).and_then(|at| reports.get(at));
-        let moved = asking.filter(|asking| asking.parent == tool.parent);
-        if let Some(parent) = moved.and_then(|asking| found.parents.get(&asking.place.line).copied()) {
+        let Some(asking) = asking.filter(|asking| asking.parent == tool.parent) else {
+            continue;
+        };
+        if let Some(parent) = found.parents.get(&asking.place.line).copied() {
             found.parents.insert(line, parent);
+            if found.guessed.contains(&asking.place.line) {
+                found.guessed.insert(line);
+            }
         }
     }
 }

@@ -52,6 +52,8 @@ pub struct CallReport {
     pub(super) request_id: u64,
     /// The failed request that it tries again.
     pub(super) retry_of: Option<SpanId>,
+    /// Number of its conversation on the wire; 0 where it has none.
+    pub(super) conversation: u64,
     /// Hash of what names the instrumentation that recorded it.
     pub(super) source: u64,
     pub(super) is_own: bool,
@@ -181,6 +183,7 @@ impl CallReport {
             retry_of: facts
                 .text_at(names::RETRY_OF.written())
                 .and_then(|id| id.parse().ok()),
+            conversation: facts.whole_number_at(names::THREAD.written()).unwrap_or(0),
             source: source.finish(),
             is_own,
             is_of_proxy,
@@ -204,6 +207,11 @@ impl CallReport {
         } else {
             self.end
         }
+    }
+
+    /// Returns whether it is an agent of a recorder of this format, which is one of several reports only beside others.
+    pub fn is_own_agent(&self) -> bool {
+        self.is_own && self.agent.is_some() && !self.is_stand_in
     }
 
     /// Returns whether it has more than the existence of the call and its model: a prompt, an answer, an ID, tokens.
