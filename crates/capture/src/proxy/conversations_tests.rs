@@ -575,8 +575,10 @@ fn each_of_several_hedges_names_the_one_before() {
     let spans = wire.finish();
     let named = |at: usize| text(&spans[at], "tracer.retry_of");
     let id = |at: usize| {
-        let bytes = spans[at].span_id.iter();
-        bytes.map(|byte| format!("{byte:02x}")).collect::<String>()
+        let bytes = <[u8; 8]>::try_from(&*spans[at].span_id).unwrap();
+        tracer_sdk::format::SpanId::from_u64(u64::from_be_bytes(bytes))
+            .unwrap()
+            .to_string()
     };
     assert_eq!((named(1), named(2)), (Some(id(0)), Some(id(1))));
 }
