@@ -1,11 +1,10 @@
 //! Cassettes for the commands: reading, errors, and the report of a replay.
 
-use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tracer_capture::cassette::{Cassette, CassetteError, EXCHANGES_FILE, Miss, ReplayOutcome};
+use tracer_capture::cassette::{Cassette, CassetteError, Miss, ReplayOutcome};
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::text::counted;
 use tracer_runs::RunDirectory;
@@ -25,19 +24,7 @@ pub(crate) fn read(path: &Path) -> Result<Arc<Cassette>, CliError> {
 
 /// The exchanges that a run kept.
 pub(crate) fn exchanges_of(run: &RunDirectory, short_id: &str) -> Result<Cassette, CliError> {
-    let path = run.path.join(EXCHANGES_FILE);
-    if !path.exists() {
-        return Err(CliError::input(format!("run {short_id} kept no calls of models"))
-            .with_hint("record it again: tracer record -- COMMAND, without --no-exchanges and --no-proxy"));
-    }
-    let kept = if path.is_symlink() {
-        // A file of a run is no link: one would lead out of the data directory.
-        let source = io::Error::other("it is a symbolic link");
-        Err(CassetteError::Io { path, source })
-    } else {
-        Cassette::read_filled(&path)
-    };
-    kept.map_err(|error| {
+    let kept = Cassette::of_run(&run.path).map_err(|error| {
         let hint = match &error {
             CassetteError::FromTheFuture { .. } => "update tracer",
             CassetteError::Io { .. } => "check its permissions",
@@ -46,6 +33,10 @@ pub(crate) fn exchanges_of(run: &RunDirectory, short_id: &str) -> Result<Cassett
         CliError::input(format!("failed to read the calls that run {short_id} kept"))
             .with_source(error)
             .with_hint(hint)
+    })?;
+    kept.ok_or_else(|| {
+        CliError::input(format!("run {short_id} kept no calls of models"))
+            .with_hint("record it again: tracer record -- COMMAND, without --no-exchanges and --no-proxy")
     })
 }
 

@@ -1,8 +1,9 @@
 // The panels of the inspector: main content by kind, then every detail.
 
 import { make } from "./dom.js";
-import { copy } from "./frame.js";
+import { copy, showError } from "./frame.js";
 import { messageCards } from "./messages.js";
+import { copyAsCurl } from "./run-menu.js";
 import { facts, loopCard, runPanel, section } from "./run-about.js";
 import { bytes, count, counted, duration } from "./units.js";
 import { differencesView, shownValue, textView, valueView } from "./values.js";
@@ -19,7 +20,7 @@ import { differencesView, shownValue, textView, valueView } from "./values.js";
  */
 export function mainPanel(step, page, inspector) {
   const failure = step.error && errorView(step.error);
-  if (step.llm) return [failure, ...llmPanel(step.llm, page, inspector)];
+  if (step.llm) return [failure, ...llmPanel(step, step.llm, page, inspector)];
   if (step.tool) {
     return [
       failure,
@@ -71,11 +72,12 @@ function comparedSection(title, previous, page) {
 }
 
 /**
+ * @param {StepJson} step
  * @param {NonNullable<StepJson["llm"]>} llm
  * @param {RunPage} page
  * @param {Inspector} inspector
  */
-function llmPanel(llm, page, inspector) {
+function llmPanel(step, llm, page, inspector) {
   const { plain } = inspector;
   const { messages, previous } = llm;
   const toggle = make(
@@ -106,6 +108,7 @@ function llmPanel(llm, page, inspector) {
       make("span.muted", null, llm.heading),
       previous && make("button.quiet", { onclick: () => page.goTo(previous) }, "Call before"),
       make("span.grow"),
+      make("button.quiet", { onclick: () => copyAsCurl(page.id, step).catch(showError) }, "Copy as curl"),
       toggle,
     ),
     ...cards,

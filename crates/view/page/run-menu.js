@@ -2,7 +2,7 @@
 
 import { getJson, getText, runPath } from "./api.js";
 import { commandLine } from "./commands.js";
-import { copy, showError } from "./frame.js";
+import { copy, showError, toast } from "./frame.js";
 import { openMenu } from "./menu.js";
 import { remove, rename } from "./run-changes.js";
 import { asMarkdown } from "./step-markdown.js";
@@ -25,6 +25,7 @@ export function openRunMenu(page, button) {
           { label: "Copy this step as JSON", run: () => copy(asJson(step), "Step copied as JSON") },
           { label: "Copy as Markdown", run: () => copy(asMarkdown(step, page.id, showStep), "Step copied as Markdown") },
           step.number > 0 && { label: "Copy the command", run: () => copy(showStep, "Command copied") },
+          step.llm && { label: "Copy as curl", run: () => copyAsCurl(page.id, step).catch(showError) },
           ...fromHere(step, short),
           step.line !== null && { label: "Copy file and line", run: () => copy(`${step.file}:${step.line}`, "Place copied") },
         ]
@@ -47,6 +48,17 @@ export function openRunMenu(page, button) {
     },
     { label: "Delete", run: () => remove([page.id], () => {}) },
   ]);
+}
+
+/**
+ * Copies the request of a model call as a command; what was not kept is said.
+ * @param {string} run
+ * @param {StepJson} step
+ */
+export async function copyAsCurl(run, step) {
+  const { command, note } = await getJson(runPath(run, `/steps/${encodeURIComponent(step.event_id)}/curl`));
+  if (command === null) toast(`Nothing was copied: ${note}`);
+  else await copy(command, `Copied as curl: ${note}`);
 }
 
 /**

@@ -1,5 +1,8 @@
 // Tasks of a developer who debugs a run, each with the clicks, typed texts and keys that it takes.
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
 import { describe, test } from "node:test";
 import { eventually, useBrowser } from "../harness/browser.js";
 import { openRun, openRuns, ROWS } from "../harness/pages.js";
@@ -120,6 +123,36 @@ describe("it takes", () => {
     await user.click(page.getByRole("columnheader", { name: "p95" }).getByRole("button"));
     await eventually(async () => assert.equal((await page.locator(".stats tbody th").allInnerTexts())[1], "lookup_customer"));
     user.took(1);
+  });
+
+  test("two to copy a call as curl, and to know why another cannot be copied", async (t) => {
+    const called = { name: "curl-agent", children: (id) => [2, 3].map((number) => {
+      const made = llm(id, number, "demo-model", `question ${number}`, `answer ${number}`);
+      return number === 2 ? { ...made, attributes: { ...made.attributes, "tracer.call_number": 1 } } : made;
+    }) };
+    const { dataDir, id, page } = await openRun(t, called);
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    const request = { model: "demo-model", messages: [{ role: "user", content: "it's $HOME" }] };
+    const lines = [{ cassette: 1, tracer: "0.1.0" }, {
+      n: 1, api: "openai.chat", provider: "openai", path: "/v1/chat/completions", request, response: { status: 200, headers: {}, body: {} },
+    }];
+    await writeFile(path.join(dataDir, "runs", id, "exchanges.jsonl"), lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+    const user = counted(page);
+    await user.click(page.locator(ROWS).filter({ hasText: "answer 2" }));
+    await says(page, "#inspector", /question 2/);
+    await user.click(page.getByRole("button", { name: "Copy as curl" }));
+    await says(page, ".toast", /Copied as curl: the key is read from OPENAI_API_KEY/);
+    user.took(2);
+    const copied = await page.evaluate(() => navigator.clipboard.readText());
+    assert.match(copied, /^curl -N "\$\{OPENAI_BASE_URL:-https:\/\/api\.openai\.com\/v1\}\/chat\/completions"/);
+    assert.deepEqual(JSON.parse(copied.slice(copied.indexOf("\n{"), copied.lastIndexOf("JSON"))), request);
+    // What the shell gives to `curl` is the request that was recorded.
+    const shell = ["-c", `curl() { cat; }\n${copied}`];
+    assert.deepEqual(JSON.parse(execFileSync("sh", shell, { encoding: "utf8" })), request);
+    await page.locator(ROWS).filter({ hasText: "answer 3" }).click();
+    await says(page, "#inspector", /question 3/);
+    await page.getByRole("button", { name: "Copy as curl" }).click();
+    await says(page, ".toast", /Nothing was copied: the request of this call was not kept/);
   });
 
   test("none to follow a run that goes on", async (t) => {

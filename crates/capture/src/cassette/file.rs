@@ -1,6 +1,6 @@
 //! [`Cassette`]: a cassette that was read, checked whole before anything of it is used.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use tracer_runs::open_input;
@@ -9,6 +9,8 @@ use super::error::{CassetteError, FieldProblem};
 use super::format::{Head, MAX_EXCHANGES, MAX_LINE_BYTES};
 use super::recorded::RecordedExchange;
 
+/// Name of the file next to a run's log that holds its exchanges.
+pub const EXCHANGES_FILE: &str = "exchanges.jsonl";
 /// The largest cassette, in bytes.
 const MAX_BYTES: u64 = 1024 * 1024 * 1024;
 
@@ -100,6 +102,25 @@ impl Cassette {
             cassette.exchanges.push(exchange);
         }
         Ok(cassette)
+    }
+
+    /// Reads the calls that a run kept in its directory; `None` where it kept none.
+    ///
+    /// # Errors
+    ///
+    /// [`CassetteError`], also when nothing is in the file.
+    pub fn of_run(directory: &Path) -> Result<Option<Self>, CassetteError> {
+        let path = directory.join(EXCHANGES_FILE);
+        if !path.exists() {
+            return Ok(None);
+        }
+        if path.is_symlink() {
+            // A file of a run is no link: one would lead out of the data directory.
+            return Err(CassetteError::at(&path)(io::Error::other(
+                "it is a symbolic link",
+            )));
+        }
+        Self::read_filled(&path).map(Some)
     }
 
     /// As [`Cassette::read`], of one that holds a call.

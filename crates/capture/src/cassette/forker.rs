@@ -208,6 +208,17 @@ fn numbered(cassette: &Cassette) -> (Vec<RecordedExchange>, Vec<RecordedExchange
 }
 
 impl Cassette {
+    /// A call of a model, from 1.
+    pub(super) fn call(&self, call: u64) -> Result<&RecordedExchange, ForkError> {
+        let calls = self.exchanges.iter().filter(|exchange| exchange.api.is_some());
+        let place = usize::try_from(call).ok().and_then(|call| call.checked_sub(1));
+        let found = place.and_then(|place| calls.clone().nth(place));
+        found.ok_or_else(|| match calls.count() as u64 {
+            0 => ForkError::NoCalls,
+            calls => ForkError::NoSuchCall { call, calls },
+        })
+    }
+
     /// The recorded answer of a call of a model, from 1, as the document that its API gives when it does not stream: what an
     /// edited answer begins with.
     ///
@@ -215,20 +226,10 @@ impl Cassette {
     ///
     /// [`ForkError`] when there is no such call, or its answer was not kept.
     pub fn answer_of_call(&self, call: u64) -> Result<Value, ForkError> {
-        let (calls, _) = numbered(self);
-        let found = calls.iter().find(|exchange| exchange.number == call);
-        let Some((exchange, api)) = found.and_then(|exchange| Some((exchange, exchange.api?))) else {
-            return Err(match calls.len() {
-                0 => ForkError::NoCalls,
-                count => ForkError::NoSuchCall {
-                    call,
-                    calls: count as u64,
-                },
-            });
-        };
-        if exchange.response.is_cut {
+        let exchange = self.call(call)?;
+        let Some(api) = exchange.api.filter(|_| !exchange.response.is_cut) else {
             return Err(ForkError::WithoutContent { call });
-        }
+        };
         let content_type = exchange.response.header("content-type").unwrap_or_default();
         Ok(assemble(api, content_type, &exchange.response.body.bytes()).body)
     }

@@ -14,7 +14,7 @@ use tracer_sdk::redaction::Redaction;
 use tracer_sdk::settings::Settings;
 
 use super::error::CassetteError;
-use super::file::Cassette;
+use super::file::{Cassette, EXCHANGES_FILE};
 use super::format::Head;
 use super::frames::{self, Framing, StreamFrame};
 use super::recorded::{RecordedBody, RecordedExchange, RecordedRequest, RecordedResponse};
@@ -23,8 +23,6 @@ use super::shapes::Places;
 use crate::exchange::{ExchangeEnd, ExchangeSink, FinishedExchange, kept_query};
 use tracer_providers::answer_asked_again;
 
-/// Name of the file next to a run's log that holds its exchanges.
-pub const EXCHANGES_FILE: &str = "exchanges.jsonl";
 /// Places of secrets that are listed; more are counted.
 const MAX_REPLACED: usize = 100;
 /// Path endings of requests that do not call a model, and can be answered again any number of times.

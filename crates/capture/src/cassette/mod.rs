@@ -8,12 +8,14 @@
 //! | when two requests are the same | `normalise`, `shapes`, `rules` |
 //! | in what they differ, where not | `compare` |
 //! | what the recorded calls cost | `cost` |
+//! | a request as a command | `curl` |
 //! | which exchange answers a request | `pool`, `replayer` |
 //! | which of them answer a run that is forked, and what then | `fork_plan`, `forker` |
 //! | the same for a test of `cargo test` | `test_replay` |
 
 mod compare;
 mod cost;
+mod curl;
 mod error;
 mod file;
 mod fork_plan;
@@ -38,13 +40,14 @@ mod mutation_tests;
 mod tests;
 
 pub use compare::{Difference, DifferenceOrigin};
+pub use curl::{CurlCommand, CurlError};
 pub use error::CassetteError;
-pub use file::Cassette;
+pub use file::{Cassette, EXCHANGES_FILE};
 pub use fork_plan::{CallFault, ForkError, ForkPlan, UnknownCallFault};
 pub use forker::{ForkOutcome, Forker};
 pub use format::{FORMAT_VERSION, Head};
 pub use frames::{Framing, Json, LineEnd, StreamFrame};
-pub use keeping::{CassetteFile, EXCHANGES_FILE, ExchangeKeeper, KeptHandle, KeptSummary, Scrubbing};
+pub use keeping::{CassetteFile, ExchangeKeeper, KeptHandle, KeptSummary, Scrubbing};
 pub use pool::{Miss, MissReason, Nearest};
 pub use recorded::{RecordedBody, RecordedExchange, RecordedRequest, RecordedResponse};
 pub use replayer::{OnMiss, ReplayOptions, ReplayOutcome, Replayer};

@@ -77,6 +77,9 @@ static TEMPORARY: LazyLock<Regex> = LazyLock::new(|| {
 static LOCAL_PORT: LazyLock<Regex> =
     LazyLock::new(|| compiled(r"\b(localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\]):\d{2,5}\b"));
 
+/// Names for the working directory and the home directory.
+pub(super) const FOLDERS: [&str; 2] = ["‹dir›", "‹home›"];
+
 /// The folders of a process, which differ from machine to machine.
 ///
 /// ```
@@ -98,7 +101,7 @@ impl Places {
     #[must_use]
     pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut text = Cow::Borrowed(text);
-        for (place, name) in [(&self.directory, "‹dir›"), (&self.home, "‹home›")] {
+        for (place, name) in [&self.directory, &self.home].into_iter().zip(FOLDERS) {
             let Some(place) = place.as_deref().filter(|place| place.len() > 1) else {
                 continue;
             };

@@ -43,6 +43,7 @@ use self::run_groups::RunGroups;
 use crate::OtlpSink;
 use crate::exchange::{ExchangeSink, Responder};
 
+pub(crate) use self::providers::ShellEndpoint;
 pub use self::providers::UnusableBaseUrl;
 pub use self::recorder::ProxySummary;
 
@@ -211,6 +212,11 @@ pub(crate) fn key_variables() -> impl Iterator<Item = (&'static str, &'static [&
     providers::PROVIDERS
         .iter()
         .map(|provider| (provider.segment, provider.key_variables))
+}
+
+/// The endpoint of a request by the segment of its provider, for a shell.
+pub(crate) fn endpoint(segment: &str, path: &str) -> Option<ShellEndpoint> {
+    Some(providers::of_segment(segment)?.endpoint(path))
 }
 
 /// Time-out of open requests when the proxy shuts down.

@@ -167,6 +167,55 @@ impl Provider {
         let is_path = is_separate || ModelApi::from_path(&joined).is_some() || is_auxiliary(&joined);
         is_path.then_some(if behind.is_empty() { String::new() } else { joined })
     }
+
+    /// The path of a request behind the base URL `base`.
+    fn path_at(&self, base: &str, path: &str) -> String {
+        let rest = path.strip_prefix(self.base_path).unwrap_or(path);
+        // Clients disagree whether Anthropic's base URL has the version.
+        let needs_version =
+            self.name == "anthropic" && rest.starts_with("/messages") && !base.ends_with("/v1");
+        format!("{}{rest}", if needs_version { "/v1" } else { "" })
+    }
+
+    /// The endpoint of a request with this path behind the provider's segment.
+    pub(super) fn endpoint(&self, path: &str) -> ShellEndpoint {
+        let variable = self.variables.first().copied().unwrap_or_default();
+        let key_variable = self.key_variables.first().copied().unwrap_or_default();
+        let vendor = self.vendor.unwrap_or_default();
+        let key = match self.segment {
+            "anthropic" => "x-api-key:",
+            "azure" => "api-key:",
+            // Google's endpoint in the manner of OpenAI takes OpenAI's header.
+            "gemini" if !path.contains("/openai/") => "x-goog-api-key:",
+            _ => "Authorization: Bearer",
+        };
+        let mut headers = vec![format!("{key} ${key_variable}")];
+        if self.segment == "anthropic" {
+            headers.push("anthropic-version: 2023-06-01".to_owned());
+        }
+        headers.push("Content-Type: application/json".to_owned());
+        ShellEndpoint {
+            base: match self.vendor {
+                Some(vendor) => format!("${{{variable}:-{vendor}}}"),
+                None => format!("${variable}"),
+            },
+            path: self.path_at(vendor, path),
+            headers,
+            key_variable,
+        }
+    }
+}
+
+/// The endpoint of a request as a shell has it in double quotes.
+pub(crate) struct ShellEndpoint {
+    /// The base URL: that which the environment has, else the vendor's.
+    pub(crate) base: String,
+    /// The path behind it, as recorded.
+    pub(crate) path: String,
+    /// The headers; the key is a variable.
+    pub(crate) headers: Vec<String>,
+    /// The variable of the key.
+    pub(crate) key_variable: &'static str,
 }
 
 /// A provider, and the upstream of its requests.
@@ -259,13 +308,8 @@ impl Route {
     /// Upstream URL of a request: its path behind the provider's segment, and its query.
     pub(super) fn target(&self, path: &str, query: Option<&str>) -> Url {
         let base = self.upstream.path().trim_end_matches('/');
-        let rest = path.strip_prefix(self.provider.base_path).unwrap_or(path);
-        // Clients disagree whether Anthropic's base URL has the version.
-        let needs_version =
-            self.provider.name == "anthropic" && rest.starts_with("/messages") && !base.ends_with("/v1");
-        let version = if needs_version { "/v1" } else { "" };
         let mut url = self.upstream.clone();
-        url.set_path(&format!("{base}{version}{rest}"));
+        url.set_path(&format!("{base}{}", self.provider.path_at(base, path)));
         url.set_query(query);
         url
     }

@@ -1,8 +1,12 @@
-//! `GET /api/runs/{id}/steps/{event_id}`: everything about one step; `…/values/{part}`: a part of it that is large.
+//! `GET /api/runs/{id}/steps/{event_id}`: everything about one step; `…/values/{part}`: a part of it that is large; `…/curl`: its request.
 
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
+use serde::Serialize;
+use tracer_capture::cassette::Cassette;
+use tracer_insight::step_detail::call_number;
+use tracer_sdk::format::SPEC_VERSION;
 
 use super::super::answer::{ApiError, bytes_response, json_response, json_text, not_modified, with_version};
 use super::super::inspect::{StepPart, inspect, part_of, raw};
@@ -70,6 +74,47 @@ pub(crate) async fn value(State(viewer): State<Viewer>, path: Segments) -> Resul
             let value = part_of(&read, part).ok_or_else(missing)?;
             Ok(bytes_response("application/json", json_text(&value)?))
         })
+    });
+    read.await
+}
+
+const NOT_KEPT: &str =
+    "the request of this call was not kept; `tracer record -- COMMAND` keeps the requests of its command";
+
+/// The request of a model call as a `curl` command.
+#[derive(Serialize)]
+struct CurlAnswer {
+    /// The version of the trace format.
+    spec_version: &'static str,
+    /// Null where the request was not kept.
+    command: Option<String>,
+    /// What the command takes from the environment, and what was redacted in it; or why there is none.
+    note: String,
+}
+
+/// The request of a model call that the run kept, as a command for a shell.
+pub(crate) async fn curl(State(viewer): State<Viewer>, path: Segments) -> Result<Response, ApiError> {
+    let id = path.run()?;
+    let event_id = path.at(1).to_owned();
+    let read = viewer.read(move |viewer| {
+        let (directory, call) = viewer.runs().with(id, |run| {
+            let number = row_of(run, &event_id)?;
+            let row = run.steps.timeline.get(number).ok_or_else(no_such_step)?;
+            let read = run.steps.read_row(row).map_err(ApiError::unreadable)?;
+            let call = read.and_then(|read| call_number(&read.record.meta));
+            Ok((run.steps.directory.path.clone(), call))
+        })?;
+        let kept = Cassette::of_run(&directory).map_err(ApiError::unreadable)?;
+        let (command, note) = match kept.zip(call).map(|(kept, call)| kept.curl_of_call(call)) {
+            Some(Ok(curl)) => (Some(curl.command), curl.note),
+            Some(Err(error)) => (None, error.to_string()),
+            None => (None, NOT_KEPT.to_owned()),
+        };
+        Ok(json_response(&CurlAnswer {
+            spec_version: SPEC_VERSION,
+            command,
+            note,
+        }))
     });
     read.await
 }

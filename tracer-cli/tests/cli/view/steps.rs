@@ -244,3 +244,17 @@ fn two_runs_are_compared() {
     ));
     assert_eq!(part["next"], 1);
 }
+
+#[test]
+fn a_call_whose_request_was_not_kept_has_no_command() {
+    let (_sandbox, viewer) = opened();
+    let steps = viewer.json(&format!("/api/runs/{FIRST}/rows?limit=20"));
+    let event = steps["rows"][1]["event_id"].as_str().unwrap();
+    let curl = viewer.json(&format!("/api/runs/{FIRST}/steps/{event}/curl"));
+    assert!(curl["command"].is_null());
+    let note = curl["note"].as_str().unwrap();
+    assert!(
+        note.contains("was not kept; `tracer record -- COMMAND`"),
+        "{note}"
+    );
+}
