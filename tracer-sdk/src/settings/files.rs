@@ -5,13 +5,10 @@ use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use super::SETTINGS;
-use super::file_cache::FileCache;
 use super::inside::is_absent;
 use crate::input::read_input;
-use crate::process::Mutex;
 
 /// The folder of the settings file, in a project and in the home directory.
 pub(super) const FOLDER: &str = ".tracer";
@@ -115,24 +112,13 @@ fn project_file(working_directory: &Path, home: Option<&Path>) -> Option<Setting
 /// The settings file of a folder; `None` when there is nothing of that name.
 fn settings_file(folder: &Path) -> Option<SettingsFile> {
     let path = folder.join(FOLDER).join(FILE);
-    match text_of(&path) {
+    match read_text(&path) {
         Ok(text) => Some(SettingsFile { path, text: Ok(text) }),
         Err(error) if is_absent(&error) => None,
         Err(error) => Some(SettingsFile {
             path,
             text: Err(error.to_string()),
         }),
-    }
-}
-
-/// Cache of the settings files as of the last start of a run. Never waited for: a fork may have left it locked.
-static CACHE: Mutex<FileCache> = Mutex::new(FileCache::new());
-
-fn text_of(path: &Path) -> io::Result<String> {
-    let metadata = fs::metadata(path)?;
-    match CACHE.try_lock() {
-        Some(mut cache) => cache.text(path, &metadata, SystemTime::now(), read_text),
-        None => read_text(path),
     }
 }
 

@@ -5,7 +5,6 @@
 //! [`Sources::read`] reads the process's environment and files; [`resolve`] decides.
 
 mod config;
-mod file_cache;
 mod files;
 mod given;
 mod inside;
