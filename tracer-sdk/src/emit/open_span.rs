@@ -26,7 +26,7 @@ use super::unattached;
 use super::vendor_events::{VendorEvents, add_facts, events_of};
 #[cfg(feature = "prices")]
 use crate::guardrails::CallSpend;
-use crate::guardrails::{CallReservation, GuardrailExceeded};
+use crate::guardrails::GuardrailExceeded;
 use crate::redact::Redactor;
 use crate::write::draft::{Draft, EventTime, ScalarValue, ValueShape};
 use crate::write::open_entries::OpenEntry;
@@ -106,7 +106,7 @@ struct SpanContent {
     duration: Duration,
     error: Option<ErrorInfo>,
     stream: Option<Box<StreamedAnswer>>,
-    reservation: Option<CallReservation>,
+    reservation: Option<EventType>,
     on_drop: OnDrop,
     /// Since it was started, for one that a panic drops.
     watch: Option<PanicWatch>,
@@ -665,7 +665,7 @@ impl SpanPlace {
             branch: self.context.branch,
             event_type,
             signature,
-            reservation,
+            is_reserved: reservation.is_some(),
             #[cfg(feature = "prices")]
             spend,
         };

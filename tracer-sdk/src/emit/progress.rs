@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::error::ErrorInfo;
 #[cfg(feature = "prices")]
 use crate::guardrails::CallSpend;
-use crate::guardrails::{CallReservation, GuardrailExceeded, Monitor};
+use crate::guardrails::{GuardrailExceeded, Monitor};
 use crate::settings::Settings;
 use tracer_format::loops::{Asked, LoopDetector, LoopWarning, StepSignature, WarnedPatterns};
 use tracer_format::{EventType, SpanId, Timestamp};
@@ -37,8 +37,8 @@ pub(crate) struct WrittenRecord<'a> {
     pub(crate) event_type: EventType,
     /// Signature and request that the loop detector compares.
     pub(crate) signature: Option<(StepSignature<'a>, Asked)>,
-    /// The place that was kept for it when it started.
-    pub(crate) reservation: Option<CallReservation>,
+    /// A place was kept for it when it started.
+    pub(crate) is_reserved: bool,
     /// Cost of the call, where a limit counts that.
     #[cfg(feature = "prices")]
     pub(crate) spend: Option<CallSpend>,
@@ -131,14 +131,14 @@ impl RunProgress {
         event_type: EventType,
         elapsed: Duration,
         now: Timestamp,
-    ) -> Result<CallReservation, GuardrailExceeded> {
+    ) -> Result<(), GuardrailExceeded> {
         let outcome = self.monitor.reserve(event_type, elapsed);
         self.keep_trip(now);
         outcome
     }
 
-    pub(crate) fn release(&mut self, reservation: CallReservation) {
-        self.monitor.cancel(reservation);
+    pub(crate) fn release(&mut self, event_type: EventType) {
+        self.monitor.cancel(event_type);
     }
 
     /// A record was written. Returns the loop that it closed: its warning is written before anything stops over it, and
@@ -149,10 +149,11 @@ impl RunProgress {
         elapsed: Duration,
         now: Timestamp,
     ) -> Option<SpanLoop> {
-        let _ = match written.reservation {
-            Some(reservation) => self.monitor.finish(reservation, elapsed),
-            None => self.monitor.record(written.event_type, elapsed),
-        };
+        if written.is_reserved {
+            self.monitor.finish(elapsed);
+        } else {
+            self.monitor.record(written.event_type, elapsed);
+        }
         #[cfg(feature = "prices")]
         if let Some(spend) = written.spend {
             self.monitor.spend(spend);
@@ -171,7 +172,7 @@ impl RunProgress {
     /// The loop's warning is in the file: now it may stop the run, and it counts as an event.
     pub(crate) fn loop_written(&mut self, branch: SpanId, elapsed: Duration, now: Timestamp) {
         self.loop_goes_on(branch);
-        let _ = self.monitor.record(EventType::LoopWarning, elapsed);
+        self.monitor.record(EventType::LoopWarning, elapsed);
         self.keep_trip(now);
     }
 
@@ -183,7 +184,7 @@ impl RunProgress {
     fn loop_goes_on(&mut self, branch: SpanId) {
         let (shapes, calls) = self.loops.repetitions(branch);
         if shapes > 0 {
-            let _ = self.monitor.loop_found(shapes as u64, calls as u64);
+            self.monitor.loop_found(shapes as u64, calls as u64);
         }
     }
 

@@ -11,4 +11,4 @@ pub use exceeded::{Amount, Guardrail, GuardrailExceeded};
 pub use limits::{DEFAULT_MIN_REPETITIONS, Guardrails, MIN_LOOP_REPETITIONS, StopOnLoop};
 #[cfg(feature = "prices")]
 pub(crate) use monitor::CallSpend;
-pub(crate) use monitor::{CallReservation, Monitor};
+pub(crate) use monitor::Monitor;

@@ -8,14 +8,6 @@ use tracer_format::Usd;
 
 use super::{Amount, Guardrail, GuardrailExceeded, Guardrails, StopOnLoop};
 
-/// The place of a call that was allowed and has not ended: give it back with [`Monitor::finish`] or
-/// [`Monitor::cancel`]. One that is lost keeps counting as a call.
-#[derive(Debug)]
-#[must_use = "a reservation that is never finished or cancelled counts as a call in flight for ever"]
-pub(crate) struct CallReservation {
-    event_type: EventType,
-}
-
 /// Cost of a model call that has ended.
 #[cfg(feature = "prices")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,58 +53,41 @@ impl Monitor {
     }
 
     /// Asks for a call before it is made. The one past a limit is refused, and trips it; calls in flight count, so that
-    /// calls at the same time cannot overshoot.
+    /// calls at the same time cannot overshoot. A call that is never made gives its place back with [`Monitor::cancel`].
     pub(crate) fn reserve(
         &mut self,
         event_type: EventType,
         elapsed: Duration,
-    ) -> Result<CallReservation, GuardrailExceeded> {
+    ) -> Result<(), GuardrailExceeded> {
         self.not_tripped()?;
         self.count(event_type);
-        match self.check_all(event_type, elapsed) {
-            Ok(()) => Ok(CallReservation { event_type }),
-            Err(exceeded) => {
-                self.uncount(event_type);
-                Err(exceeded)
-            }
+        let outcome = self.check_all(event_type, elapsed);
+        if outcome.is_err() {
+            self.uncount(event_type);
         }
+        outcome
     }
 
-    /// The call ended and its record is written: from now on it counts as made.
-    #[expect(
-        clippy::needless_pass_by_value,
-        reason = "a reservation can be given back only once"
-    )]
-    pub(crate) fn finish(
-        &mut self,
-        reservation: CallReservation,
-        elapsed: Duration,
-    ) -> Result<(), GuardrailExceeded> {
-        // Its place was taken when it was reserved, and stays taken.
-        let CallReservation { event_type: _ } = reservation;
-        self.not_tripped()?;
-        self.check_duration(elapsed)
+    /// A call that was reserved ended, and its record is written; its place stays taken.
+    pub(crate) fn finish(&mut self, elapsed: Duration) {
+        if self.tripped.is_none() {
+            // What it trips is kept.
+            let _ = self.check_duration(elapsed);
+        }
     }
 
     /// The call was never made: its place is free again. A call that was made and then abandoned is finished, not
     /// cancelled.
-    #[expect(
-        clippy::needless_pass_by_value,
-        reason = "a reservation can be given back only once"
-    )]
-    pub(crate) fn cancel(&mut self, reservation: CallReservation) {
-        self.uncount(reservation.event_type);
+    pub(crate) fn cancel(&mut self, event_type: EventType) {
+        self.uncount(event_type);
     }
 
     /// Something happened without being asked for before, and its record is written. The one past a limit trips it.
-    pub(crate) fn record(
-        &mut self,
-        event_type: EventType,
-        elapsed: Duration,
-    ) -> Result<(), GuardrailExceeded> {
+    pub(crate) fn record(&mut self, event_type: EventType, elapsed: Duration) {
         self.count(event_type);
-        self.not_tripped()?;
-        self.check_all(event_type, elapsed)
+        if self.tripped.is_none() {
+            let _ = self.check_all(event_type, elapsed);
+        }
     }
 
     /// A model call has cost something. It stops nothing, because it was made: the next one does not start.
@@ -170,19 +145,20 @@ impl Monitor {
     /// The run ends with a block of `shapes` that has come so often in a row, and with one of `calls` that asked the
     /// same so often. Called when the loop warning is written, and for as long as shapes repeat; before the warning
     /// itself is recorded as an event, so that the loop is named when that crosses a limit too.
-    pub(crate) fn loop_found(&mut self, shapes: u64, calls: u64) -> Result<(), GuardrailExceeded> {
-        self.not_tripped()?;
+    pub(crate) fn loop_found(&mut self, shapes: u64, calls: u64) {
         let repetitions = match self.limits.stop_on_loop {
             Some(StopOnLoop::Shape) => shapes,
             _ => calls,
         };
-        match self.limits.repetitions_that_stop() {
-            Some(threshold) if repetitions >= threshold => self.trip(
+        let threshold = self.limits.repetitions_that_stop();
+        if let Some(threshold) = threshold.filter(|threshold| repetitions >= *threshold)
+            && self.tripped.is_none()
+        {
+            let _ = self.trip(
                 Guardrail::StopOnLoop,
                 Amount::Count(threshold),
                 Amount::Count(repetitions),
-            ),
-            _ => Ok(()),
+            );
         }
     }
 

@@ -7,6 +7,27 @@ use EventType::{LlmCall, LoopWarning, StateUpdate, ToolCall};
 
 const NOW: Duration = Duration::ZERO;
 
+impl Monitor {
+    fn answer(&self) -> Result<(), GuardrailExceeded> {
+        self.tripped().cloned().map_or(Ok(()), Err)
+    }
+
+    fn recorded(&mut self, event_type: EventType, elapsed: Duration) -> Result<(), GuardrailExceeded> {
+        self.record(event_type, elapsed);
+        self.answer()
+    }
+
+    fn finished(&mut self, elapsed: Duration) -> Result<(), GuardrailExceeded> {
+        self.finish(elapsed);
+        self.answer()
+    }
+
+    fn loops_found(&mut self, shapes: u64, calls: u64) -> Result<(), GuardrailExceeded> {
+        self.loop_found(shapes, calls);
+        self.answer()
+    }
+}
+
 /// One way in which a run meets its guardrails, at a time since its start.
 type Path = fn(&mut Monitor, Duration) -> Result<(), GuardrailExceeded>;
 
@@ -22,11 +43,11 @@ fn count_exceeded(guardrail: Guardrail, limit: u64) -> GuardrailExceeded {
 #[test]
 fn a_recorded_call_trips_at_one_past_the_limit() {
     let mut monitor = Monitor::new(Guardrails::new().max_llm_calls(2));
-    assert_eq!(monitor.record(LlmCall, NOW), Ok(()));
-    assert_eq!(monitor.record(ToolCall, NOW), Ok(()));
-    assert_eq!(monitor.record(LlmCall, NOW), Ok(()));
+    assert_eq!(monitor.recorded(LlmCall, NOW), Ok(()));
+    assert_eq!(monitor.recorded(ToolCall, NOW), Ok(()));
+    assert_eq!(monitor.recorded(LlmCall, NOW), Ok(()));
     assert_eq!(
-        monitor.record(LlmCall, NOW),
+        monitor.recorded(LlmCall, NOW),
         Err(count_exceeded(Guardrail::MaxLlmCalls, 2))
     );
 }
@@ -34,8 +55,8 @@ fn a_recorded_call_trips_at_one_past_the_limit() {
 #[test]
 fn a_started_call_past_the_limit_is_refused_with_the_same_numbers() {
     let mut monitor = Monitor::new(Guardrails::new().max_tool_calls(1));
-    let first = monitor.reserve(ToolCall, NOW).unwrap();
-    assert_eq!(monitor.finish(first, NOW), Ok(()));
+    monitor.reserve(ToolCall, NOW).unwrap();
+    assert_eq!(monitor.finished(NOW), Ok(()));
     let refused = monitor.reserve(ToolCall, NOW).unwrap_err();
     assert_eq!(refused, count_exceeded(Guardrail::MaxToolCalls, 1));
 }
@@ -43,21 +64,21 @@ fn a_started_call_past_the_limit_is_refused_with_the_same_numbers() {
 #[test]
 fn calls_in_flight_count_and_a_cancelled_one_does_not() {
     let mut monitor = Monitor::new(Guardrails::new().max_llm_calls(2));
-    let first = monitor.reserve(LlmCall, NOW).unwrap();
-    let second = monitor.reserve(LlmCall, NOW).unwrap();
-    monitor.cancel(first);
-    let third = monitor.reserve(LlmCall, NOW).unwrap();
+    monitor.reserve(LlmCall, NOW).unwrap();
+    monitor.reserve(LlmCall, NOW).unwrap();
+    monitor.cancel(LlmCall);
+    monitor.reserve(LlmCall, NOW).unwrap();
     assert!(monitor.reserve(LlmCall, NOW).is_err());
-    assert!(monitor.finish(second, NOW).is_err());
-    assert!(monitor.finish(third, NOW).is_err());
+    assert!(monitor.finished(NOW).is_err());
+    assert!(monitor.finished(NOW).is_err());
 }
 
 #[test]
 fn a_call_recorded_beside_one_in_flight_counts_on_top_of_it() {
     let mut monitor = Monitor::new(Guardrails::new().max_llm_calls(1));
-    let _in_flight = monitor.reserve(LlmCall, NOW).unwrap();
+    monitor.reserve(LlmCall, NOW).unwrap();
     assert_eq!(
-        monitor.record(LlmCall, NOW),
+        monitor.recorded(LlmCall, NOW),
         Err(count_exceeded(Guardrail::MaxLlmCalls, 1))
     );
 }
@@ -67,7 +88,7 @@ fn every_kind_is_an_event() {
     let kinds = [LlmCall, ToolCall, StateUpdate, EventType::Error, LoopWarning];
     let mut monitor = Monitor::new(Guardrails::new().max_events(5));
     for kind in kinds {
-        assert_eq!(monitor.record(kind, NOW), Ok(()));
+        assert_eq!(monitor.recorded(kind, NOW), Ok(()));
     }
     assert!(
         monitor
@@ -79,7 +100,7 @@ fn every_kind_is_an_event() {
 #[test]
 fn a_limit_of_zero_allows_nothing() {
     let mut monitor = Monitor::new(Guardrails::new().max_llm_calls(0));
-    assert_eq!(monitor.record(StateUpdate, NOW), Ok(()));
+    assert_eq!(monitor.recorded(StateUpdate, NOW), Ok(()));
     assert!(monitor.reserve(LlmCall, NOW).is_err());
 }
 
@@ -89,11 +110,11 @@ fn the_duration_trips_at_the_limit_on_every_path() {
     let just_before = limit.checked_sub(Duration::from_nanos(1)).unwrap();
     let paths: [Path; 4] = [
         |monitor, elapsed| monitor.check(elapsed),
-        |monitor, elapsed| monitor.record(StateUpdate, elapsed),
-        |monitor, elapsed| monitor.reserve(LlmCall, elapsed).map(|_| ()),
+        |monitor, elapsed| monitor.recorded(StateUpdate, elapsed),
+        |monitor, elapsed| monitor.reserve(LlmCall, elapsed),
         |monitor, elapsed| {
-            let reservation = monitor.reserve(LlmCall, NOW)?;
-            monitor.finish(reservation, elapsed)
+            monitor.reserve(LlmCall, NOW)?;
+            monitor.finished(elapsed)
         },
     ];
     for path in paths {
@@ -112,7 +133,7 @@ fn the_duration_trips_at_the_limit_on_every_path() {
 fn a_count_is_named_before_the_duration() {
     let mut monitor = Monitor::new(Guardrails::new().max_duration(NOW).max_llm_calls(0).max_events(0));
     assert_eq!(
-        monitor.record(LlmCall, NOW),
+        monitor.recorded(LlmCall, NOW),
         Err(count_exceeded(Guardrail::MaxLlmCalls, 0))
     );
 }
@@ -143,31 +164,31 @@ mod costs {
     #[test]
     fn a_cost_trips_at_the_limit_and_before_the_next_call() {
         for path in [
-            (|monitor| monitor.record(LlmCall, NOW)) as fn(&mut Monitor) -> _,
-            |monitor| monitor.reserve(LlmCall, NOW).map(|_| ()),
+            (|monitor| monitor.recorded(LlmCall, NOW)) as fn(&mut Monitor) -> _,
+            |monitor| monitor.reserve(LlmCall, NOW),
             |monitor| monitor.check(NOW),
         ] {
             let mut monitor = monitor();
-            let call = monitor.reserve(LlmCall, NOW).unwrap();
-            assert_eq!(monitor.finish(call, NOW), Ok(()));
+            monitor.reserve(LlmCall, NOW).unwrap();
+            assert_eq!(monitor.finished(NOW), Ok(()));
             monitor.spend(cents(49));
             assert_eq!(path(&mut monitor), Ok(()));
             monitor.spend(cents(1));
             assert_eq!(path(&mut monitor), Err(cost_exceeded(50, 0)));
-            assert_eq!(monitor.record(ToolCall, NOW), Err(cost_exceeded(50, 0)));
+            assert_eq!(monitor.recorded(ToolCall, NOW), Err(cost_exceeded(50, 0)));
         }
     }
 
     #[test]
     fn tools_and_calls_in_flight_go_on_past_the_limit() {
         let mut monitor = monitor();
-        let first = monitor.reserve(LlmCall, NOW).unwrap();
-        let second = monitor.reserve(LlmCall, NOW).unwrap();
-        assert_eq!(monitor.finish(first, NOW), Ok(()));
+        monitor.reserve(LlmCall, NOW).unwrap();
+        monitor.reserve(LlmCall, NOW).unwrap();
+        assert_eq!(monitor.finished(NOW), Ok(()));
         monitor.spend(cents(60));
-        assert_eq!(monitor.record(ToolCall, NOW), Ok(()));
-        assert_eq!(monitor.record(StateUpdate, NOW), Ok(()));
-        assert_eq!(monitor.finish(second, NOW), Ok(()));
+        assert_eq!(monitor.recorded(ToolCall, NOW), Ok(()));
+        assert_eq!(monitor.recorded(StateUpdate, NOW), Ok(()));
+        assert_eq!(monitor.finished(NOW), Ok(()));
         monitor.spend(cents(60));
         assert!(
             monitor
@@ -180,7 +201,7 @@ mod costs {
     fn calls_without_a_price_are_named_and_stop_nothing() {
         let mut monitor = monitor();
         for _ in 0..100 {
-            assert_eq!(monitor.record(LlmCall, NOW), Ok(()));
+            assert_eq!(monitor.recorded(LlmCall, NOW), Ok(()));
             monitor.spend(CallSpend::Unknown);
         }
         monitor.spend(cents(70));
@@ -190,7 +211,7 @@ mod costs {
     #[test]
     fn a_limit_of_nothing_allows_no_call() {
         let mut monitor = Monitor::new(Guardrails::new().max_cost_usd(Usd::ZERO));
-        assert_eq!(monitor.record(ToolCall, NOW), Ok(()));
+        assert_eq!(monitor.recorded(ToolCall, NOW), Ok(()));
         assert!(monitor.reserve(LlmCall, NOW).is_err());
     }
 
@@ -241,22 +262,22 @@ mod costs {
                     ..cost_exceeded(known, unpriced)
                 };
                 let answer = match step {
-                    CostStep::Start => monitor.reserve(LlmCall, NOW).map(|call| in_flight.push(call)),
+                    CostStep::Start => monitor.reserve(LlmCall, NOW).map(|()| in_flight.push(())),
                     CostStep::Record(cost) => {
-                        let answer = monitor.record(LlmCall, NOW);
+                        let answer = monitor.recorded(LlmCall, NOW);
                         spend(&mut monitor, &mut known, &mut unpriced, cost);
                         answer
                     }
                     CostStep::Check => monitor.check(NOW),
                     CostStep::Finish(..) if in_flight.is_empty() => continue,
                     CostStep::Finish(at, cost) => {
-                        let call = in_flight.swap_remove(at % in_flight.len());
-                        prop_assert_eq!(monitor.finish(call, NOW).is_err(), has_tripped);
+                        in_flight.swap_remove(at % in_flight.len());
+                        prop_assert_eq!(monitor.finished(NOW).is_err(), has_tripped);
                         spend(&mut monitor, &mut known, &mut unpriced, cost);
                         continue;
                     }
                     CostStep::Tool => {
-                        prop_assert_eq!(monitor.record(ToolCall, NOW).is_err(), has_tripped);
+                        prop_assert_eq!(monitor.recorded(ToolCall, NOW).is_err(), has_tripped);
                         continue;
                     }
                 };
@@ -276,7 +297,7 @@ mod costs {
 fn stop_on_loop_trips_at_min_repetitions() {
     let stops = |guardrails: Guardrails, repetitions| {
         Monitor::new(guardrails)
-            .loop_found(repetitions, repetitions)
+            .loops_found(repetitions, repetitions)
             .is_err()
     };
     assert!(!stops(Guardrails::new(), 100));
@@ -364,33 +385,33 @@ proptest! {
         steps in prop::collection::vec((any_step(), 0u64..3), 0..60),
     ) {
         let mut monitor = Monitor::new(limits.clone());
-        let mut in_flight: Vec<CallReservation> = Vec::new();
+        let mut in_flight: Vec<EventType> = Vec::new();
         let mut allowed: Vec<EventType> = Vec::new();
         let mut first: Option<GuardrailExceeded> = None;
         let mut elapsed = Duration::ZERO;
         for (step, seconds) in steps {
             elapsed += Duration::from_secs(seconds);
-            let place = |at: usize, in_flight: &Vec<CallReservation>| (!in_flight.is_empty()).then(|| at % in_flight.len());
+            let place = |at: usize, in_flight: &Vec<EventType>| (!in_flight.is_empty()).then(|| at % in_flight.len());
             let answer = match step {
-                Step::Reserve(kind) => monitor.reserve(kind, elapsed).map(|reservation| {
-                    in_flight.push(reservation);
+                Step::Reserve(kind) => monitor.reserve(kind, elapsed).map(|()| {
+                    in_flight.push(kind);
                     allowed.push(kind);
                 }),
-                Step::Record(kind) => monitor.record(kind, elapsed).map(|()| allowed.push(kind)),
+                Step::Record(kind) => monitor.recorded(kind, elapsed).map(|()| allowed.push(kind)),
                 Step::Finish(at) => match place(at, &in_flight) {
-                    Some(at) => monitor.finish(in_flight.remove(at), elapsed),
+                    Some(at) => { in_flight.remove(at); monitor.finished(elapsed) },
                     None => continue,
                 },
                 Step::Cancel(at) => {
                     if let Some(at) = place(at, &in_flight) {
                         let reservation = in_flight.remove(at);
-                        let position = allowed.iter().rposition(|kind| *kind == reservation.event_type).unwrap();
+                        let position = allowed.iter().rposition(|kind| *kind == reservation).unwrap();
                         allowed.remove(position);
                         monitor.cancel(reservation);
                     }
                     continue;
                 }
-                Step::Loop(repetitions) => monitor.loop_found(repetitions, repetitions),
+                Step::Loop(repetitions) => monitor.loops_found(repetitions, repetitions),
                 Step::Check => monitor.check(elapsed),
             };
             prop_assert_eq!(answer.as_ref().err(), monitor.tripped());
