@@ -8,7 +8,6 @@ mod bodies;
 mod calls;
 mod callsites;
 mod conversations;
-mod known_callsites;
 mod outcome;
 mod recorder;
 mod report;
@@ -60,7 +59,7 @@ pub enum RunOn {
 /// A layer that records agents, model calls and tool calls of libraries as runs: rig, genai (feature `otel`), and whatever
 /// else has spans with the field names of OpenTelemetry's GenAI conventions.
 ///
-/// It is filtered for itself: other layers see what they saw before, and callsites that are not its own cost nothing.
+/// It is filtered for itself: other layers see what they saw before, and callsites that are not its own cost next to nothing.
 /// Within a run of this SDK (`traced_run`, `#[trace]`) spans of libraries belong to that run, and recorders within a
 /// library's span belong under it; a call that both report counts once.
 ///

@@ -223,11 +223,6 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for LibraryRecorder {
         report::layer_installed();
     }
 
-    fn enabled(&self, metadata: &Metadata<'_>, _: LayerContext<'_, S>) -> bool {
-        // This layer never hears of spans that its filter keeps from it alone; this answer is for all layers.
-        !self.filter.is_for_nobody(metadata)
-    }
-
     fn register_callsite(&self, _: &'static Metadata<'static>) -> Interest {
         // Its filter says what it wants.
         Interest::always()
