@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::rates::{CallCount, CallTokens, Charge, TokenKinds};
+use super::rates::{CallTokens, Charge, RateKind, TokenKinds};
 use super::refused::{asked_model, is_refused};
 use super::{CallCost, CostSum, NoPrice, Price, Prices};
 use tracer_format::{Record, StoredTime, Timestamp, Usage, Usd, is_default};
@@ -124,9 +124,9 @@ impl TokenClass {
                 ..Self::default()
             };
         };
-        let (input, output) = (tokens.get(CallCount::Input), tokens.get(CallCount::Output));
+        let (input, output) = (tokens.get(RateKind::Input), tokens.get(RateKind::Output));
         let exceeded = PROMPT_LENGTHS.iter().rev().find(|length| input > **length);
-        let most = input.max(output).max(tokens.get(CallCount::WebSearches));
+        let most = input.max(output).max(tokens.get(RateKind::WebSearches));
         Self {
             above: exceeded.copied().unwrap_or(0),
             sides: (input > 0, output > 0),
@@ -335,7 +335,7 @@ struct WrittenGroup {
     key: CallPriceKey,
     #[serde(flatten)]
     class: TokenClass,
-    /// Calls, then their counts, see [`CallCount`].
+    /// Calls, then their counts, see [`RateKind`].
     n: Vec<u64>,
 }
 

@@ -8,7 +8,7 @@ use super::rates::{CallTokens, Charge, TokenKinds};
 use super::refused::{asked_model, is_refused};
 use super::table::{Model, PriceTable, PricedProvider, Release};
 use super::{CallCost, Day, NoPrice, Rates};
-use tracer_format::{Record, StoredTime, Timestamp, Usage, Usd};
+use tracer_format::{Record, StoredTime, Timestamp, Usage};
 
 /// A name that is longer is no name of the table's.
 const MAX_NAME_BYTES: usize = 256;
@@ -84,13 +84,11 @@ pub enum PriceSource {
 /// The price of a model at a time.
 ///
 /// ```
-/// use tracer_sdk::Usage;
 /// use tracer_sdk::prices::Prices;
 ///
 /// let prices = Prices::default();
 /// let price = prices.find("anthropic", "claude-sonnet-4-5-20250929", "2026-11-01T12:00:00Z".parse()?)?;
 /// assert_eq!((price.provider(), price.model()), ("anthropic", "claude-sonnet-4-5"));
-/// assert_eq!(price.cost(&Usage::new(10_000, 1_000))?.to_string(), "$0.045");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -192,27 +190,6 @@ impl Price<'_> {
     #[must_use]
     pub fn rates(&self) -> &Rates {
         self.rates
-    }
-
-    /// Exact cost of a call with these tokens, or why it is not known.
-    ///
-    /// ```
-    /// use tracer_sdk::Usage;
-    /// use tracer_sdk::prices::Prices;
-    ///
-    /// let prices = Prices::default();
-    /// let price = prices.find("openai", "gpt-4o-2024-08-06", "2026-11-01T12:00:00Z".parse()?)?;
-    /// assert_eq!(price.cost(&Usage::new(1_000, 0))?.to_decimal(), "0.0025");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`NoPrice::NoUsage`] when not both input and output are reported, [`NoPrice::NoRate`] when tokens of a kind have no
-    /// price, [`NoPrice::ContradictoryUsage`] when the counts exclude each other, [`NoPrice::InPart`] when more is charged
-    /// than is known.
-    pub fn cost(&self, usage: &Usage) -> Result<Usd, NoPrice> {
-        self.charge(usage)?.exact()
     }
 
     /// Cost of a call: exact, or a lower bound.
@@ -372,7 +349,8 @@ impl Prices {
         })
     }
 
-    /// Cost of a model's call that was not replayed, see [`cost_of_call`](Self::cost_of_call): exact, or a lower bound.
+    /// Cost of a model's call that was not replayed, at the price of the model that answered, where that is known and has
+    /// one, or else of the requested one: exact, or a lower bound.
     ///
     /// ```
     /// use tracer_sdk::Usage;
@@ -401,36 +379,7 @@ impl Prices {
         cost_at(price, usage, false)
     }
 
-    /// Cost of a model's call: at the price of the model that answered, where that is known and has one, or else of the
-    /// requested one.
-    ///
-    /// ```
-    /// use tracer_sdk::Usage;
-    /// use tracer_sdk::prices::Prices;
-    ///
-    /// let at = "2026-11-01T12:00:00Z".parse()?;
-    /// let answered_by = Some("gpt-4o-mini-2024-07-18");
-    /// let cost = Prices::default().cost_of_call("azure", "my-deployment", answered_by, &Usage::new(100_000, 0), at)?;
-    /// assert_eq!(cost.to_string(), "$0.015");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`NoPrice`]: why it is not known.
-    pub fn cost_of_call(
-        &self,
-        provider: &str,
-        model: &str,
-        response_model: Option<&str>,
-        usage: &Usage,
-        at: Timestamp,
-    ) -> Result<Usd, NoPrice> {
-        self.price_of_call(provider, model, response_model, at)?
-            .cost(usage)
-    }
-
-    /// The price of a call of a model, see [`cost_of_call`](Self::cost_of_call).
+    /// The price of a call of a model, see [`call_cost`](Self::call_cost).
     pub(crate) fn price_of_call(
         &self,
         provider: &str,

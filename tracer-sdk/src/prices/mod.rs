@@ -10,10 +10,9 @@
 //! use tracer_sdk::prices::Prices;
 //!
 //! let at = "2026-11-01T12:00:00Z".parse()?;
-//! let prices = Prices::default();
-//! let price = prices.find("openai", "gpt-4o-2024-08-06", at)?;
-//! let cost = price.cost(&Usage::new(12_000, 800).cache_read(10_000))?;
-//! assert_eq!(cost.to_string(), "$0.026");
+//! let usage = Usage::new(12_000, 800).cache_read(10_000);
+//! let cost = Prices::default().call_cost("openai", "gpt-4o-2024-08-06", None, &usage, Some(at));
+//! assert_eq!(cost.usd()?.to_string(), "$0.026");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

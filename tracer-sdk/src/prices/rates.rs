@@ -1,5 +1,7 @@
 //! [`Rates`]: what tokens cost, and the sum for those of a call.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::NoPrice;
@@ -17,21 +19,24 @@ const THOUSAND: u128 = 1_000;
 ///
 /// assert_eq!(RateKind::CacheRead.name(), "cache_read");
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum RateKind {
+    // The first fourteen stand in the order in which the counts of a call are stored.
     /// Tokens of the prompt, but for those that have a rate of their own.
     Input,
+    /// Tokens of the answer, but for those that have a rate of their own.
+    Output,
     /// Tokens of the prompt that the provider read from its cache.
     CacheRead,
     /// Tokens of the prompt that the provider wrote to its cache.
     CacheWrite,
-    /// Tokens of the answer, but for those that have a rate of their own.
-    Output,
     /// Tokens of the answer that the model used for reasoning.
     Reasoning,
-    /// Each request, whatever its tokens.
-    Requests,
+    /// Tokens of the prompt that the provider wrote to its cache for an hour.
+    CacheWrite1h,
+    /// Tokens of sound in the prompt that the provider read from its cache.
+    CacheReadAudio,
     /// Tokens of sound in the prompt.
     InputAudio,
     /// Tokens of images in the prompt.
@@ -44,15 +49,31 @@ pub enum RateKind {
     OutputImage,
     /// Tokens of video in the answer.
     OutputVideo,
-    /// Tokens of the prompt that the provider wrote to its cache for an hour.
-    CacheWrite1h,
-    /// Tokens of sound in the prompt that the provider read from its cache.
-    CacheReadAudio,
     /// Each search of the web that the provider made for the answer.
     WebSearches,
+    /// Each request, whatever its tokens.
+    Requests,
 }
 
 impl RateKind {
+    const ALL: [Self; 15] = [
+        Self::Input,
+        Self::Output,
+        Self::CacheRead,
+        Self::CacheWrite,
+        Self::Reasoning,
+        Self::CacheWrite1h,
+        Self::CacheReadAudio,
+        Self::InputAudio,
+        Self::InputImage,
+        Self::InputVideo,
+        Self::OutputAudio,
+        Self::OutputImage,
+        Self::OutputVideo,
+        Self::WebSearches,
+        Self::Requests,
+    ];
+
     /// The name in the settings and in JSON.
     ///
     /// ```
@@ -64,21 +85,33 @@ impl RateKind {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Input => "input",
+            Self::Output => "output",
             Self::CacheRead => "cache_read",
             Self::CacheWrite => "cache_write",
-            Self::Output => "output",
             Self::Reasoning => "reasoning",
-            Self::Requests => "requests",
+            Self::CacheWrite1h => "cache_write_1h",
+            Self::CacheReadAudio => "cache_read_audio",
             Self::InputAudio => "input_audio",
             Self::InputImage => "input_image",
             Self::InputVideo => "input_video",
             Self::OutputAudio => "output_audio",
             Self::OutputImage => "output_image",
             Self::OutputVideo => "output_video",
-            Self::CacheWrite1h => "cache_write_1h",
-            Self::CacheReadAudio => "cache_read_audio",
             Self::WebSearches => "web_searches",
+            Self::Requests => "requests",
         }
+    }
+
+    /// Number of units that a price is for.
+    const fn per(self) -> u128 {
+        match self {
+            Self::Requests | Self::WebSearches => THOUSAND,
+            _ => MILLION,
+        }
+    }
+
+    const fn is_of_input(self) -> bool {
+        matches!(self, Self::InputAudio | Self::InputImage | Self::InputVideo)
     }
 }
 
@@ -108,7 +141,7 @@ pub struct Rate {
 /// A rate as the table has it.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-enum Written<'a> {
+pub(super) enum Written<'a> {
     #[serde(borrow)]
     Flat(&'a str),
     #[serde(borrow)]
@@ -117,7 +150,7 @@ enum Written<'a> {
 
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-enum WrittenTier<'a> {
+pub(super) enum WrittenTier<'a> {
     #[serde(borrow)]
     Base(&'a str),
     #[serde(borrow)]
@@ -214,91 +247,27 @@ impl Rate {
 /// let prices = Prices::default();
 /// let price = prices.find("openai", "gpt-4o", "2026-11-01T12:00:00Z".parse()?)?;
 /// let kinds: Vec<RateKind> = price.rates().iter().map(|(kind, _)| kind).collect();
-/// assert_eq!(kinds, [RateKind::Input, RateKind::CacheRead, RateKind::Output, RateKind::WebSearches]);
+/// assert_eq!(kinds, [RateKind::Input, RateKind::Output, RateKind::CacheRead, RateKind::WebSearches]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Rates {
-    pub(crate) input: Option<Rate>,
-    pub(crate) cache_read: Option<Rate>,
-    pub(crate) cache_write: Option<Rate>,
-    pub(crate) output: Option<Rate>,
-    pub(crate) reasoning: Option<Rate>,
-    requests: Option<Rate>,
-    /// Those that few models have.
-    others: Vec<(RateKind, Rate)>,
-}
-
-/// Rates as the table has them.
-#[derive(Debug, Default, Deserialize)]
-pub(super) struct WrittenRates<'a> {
-    #[serde(borrow)]
-    input: Option<Written<'a>>,
-    #[serde(borrow)]
-    cache_read: Option<Written<'a>>,
-    #[serde(borrow)]
-    cache_write: Option<Written<'a>>,
-    #[serde(borrow)]
-    output: Option<Written<'a>>,
-    #[serde(borrow)]
-    reasoning: Option<Written<'a>>,
-    #[serde(borrow)]
-    requests: Option<Written<'a>>,
-    #[serde(borrow)]
-    input_audio: Option<Written<'a>>,
-    #[serde(borrow)]
-    input_image: Option<Written<'a>>,
-    #[serde(borrow)]
-    input_video: Option<Written<'a>>,
-    #[serde(borrow)]
-    output_audio: Option<Written<'a>>,
-    #[serde(borrow)]
-    output_image: Option<Written<'a>>,
-    #[serde(borrow)]
-    output_video: Option<Written<'a>>,
-    #[serde(borrow)]
-    cache_write_1h: Option<Written<'a>>,
-    #[serde(borrow)]
-    cache_read_audio: Option<Written<'a>>,
-    #[serde(borrow)]
-    web_searches: Option<Written<'a>>,
-}
-
-impl WrittenRates<'_> {
-    /// The rates; `None` where one of them is no price.
-    pub(super) fn rates(&self) -> Option<Rates> {
-        let rate = |written: &Option<Written<'_>>, per| match written {
-            None => Some(None),
-            Some(written) => Rate::written(written, per).map(Some),
-        };
-        let others = [
-            (RateKind::InputAudio, &self.input_audio, MILLION),
-            (RateKind::InputImage, &self.input_image, MILLION),
-            (RateKind::InputVideo, &self.input_video, MILLION),
-            (RateKind::OutputAudio, &self.output_audio, MILLION),
-            (RateKind::OutputImage, &self.output_image, MILLION),
-            (RateKind::OutputVideo, &self.output_video, MILLION),
-            (RateKind::CacheWrite1h, &self.cache_write_1h, MILLION),
-            (RateKind::CacheReadAudio, &self.cache_read_audio, MILLION),
-            (RateKind::WebSearches, &self.web_searches, THOUSAND),
-        ];
-        let mut rates = Rates {
-            input: rate(&self.input, MILLION)?,
-            cache_read: rate(&self.cache_read, MILLION)?,
-            cache_write: rate(&self.cache_write, MILLION)?,
-            output: rate(&self.output, MILLION)?,
-            reasoning: rate(&self.reasoning, MILLION)?,
-            requests: rate(&self.requests, THOUSAND)?,
-            others: Vec::new(),
-        };
-        for (kind, written, per) in others {
-            rates.others.extend(rate(written, per)?.map(|rate| (kind, rate)));
-        }
-        Some(rates)
-    }
-}
+pub struct Rates(Vec<(RateKind, Rate)>);
 
 impl Rates {
+    /// The rates as a line of the table has them, by their names; `None` where one of them is no price.
+    pub(super) fn of_line(line: &BTreeMap<&str, Written<'_>>) -> Option<Self> {
+        let written = RateKind::ALL.map(|kind| Some((kind, line.get(kind.name())?)));
+        let rates = written.into_iter().flatten();
+        let rates = rates.map(|(kind, written)| Some((kind, Rate::written(written, kind.per())?)));
+        rates.collect::<Option<_>>().map(Self)
+    }
+
+    /// Adds the rate of a kind that has none.
+    pub(crate) fn add(&mut self, kind: RateKind, rate: Rate) {
+        self.0.push((kind, rate));
+        self.0.sort_by_key(|(kind, _)| *kind);
+    }
+
     /// The rates that are known, input first.
     ///
     /// ```
@@ -310,29 +279,19 @@ impl Rates {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn iter(&self) -> impl Iterator<Item = (RateKind, &Rate)> {
-        let rates = [
-            (RateKind::Input, &self.input),
-            (RateKind::CacheRead, &self.cache_read),
-            (RateKind::CacheWrite, &self.cache_write),
-            (RateKind::Output, &self.output),
-            (RateKind::Reasoning, &self.reasoning),
-            (RateKind::Requests, &self.requests),
-        ];
-        let known = rates
-            .into_iter()
-            .filter_map(|(kind, rate)| Some((kind, rate.as_ref()?)));
-        known.chain(self.others.iter().map(|(kind, rate)| (*kind, rate)))
+        self.0.iter().map(|(kind, rate)| (*kind, rate))
     }
 
-    fn other(&self, kind: RateKind) -> Option<&Rate> {
-        let found = self.others.iter().find(|(known, _)| *known == kind);
-        found.map(|(_, rate)| rate)
+    fn get(&self, kind: RateKind) -> Option<&Rate> {
+        self.iter()
+            .find(|(known, _)| *known == kind)
+            .map(|(_, rate)| rate)
     }
 
     /// Cost of one call, see [`charge_of_calls`](Self::charge_of_calls).
     pub(super) fn charge(&self, usage: &Usage, are_media_text: bool) -> Result<Charge, NoPrice> {
         let (tokens, kinds) = CallTokens::of(usage)?;
-        self.charge_of_calls(&tokens, kinds, tokens.get(CallCount::Input), 1, are_media_text)
+        self.charge_of_calls(&tokens, kinds, tokens.get(RateKind::Input), 1, are_media_text)
     }
 
     /// Total cost of calls whose prompts have the price of one of `prompt` tokens and whose tokens are of the same
@@ -347,9 +306,11 @@ impl Rates {
         calls: u64,
         are_media_text: bool,
     ) -> Result<Charge, NoPrice> {
-        let has_rates = self.input.is_some() || self.output.is_some() || self.requests.is_some();
-        let is_unpriced = (self.input.is_none() && tokens.get(CallCount::Input) > 0)
-            || (self.output.is_none() && tokens.get(CallCount::Output) > 0);
+        let has_rates = self.get(RateKind::Input).is_some()
+            || self.get(RateKind::Output).is_some()
+            || self.get(RateKind::Requests).is_some();
+        let is_unpriced = (self.get(RateKind::Input).is_none() && tokens.get(RateKind::Input) > 0)
+            || (self.get(RateKind::Output).is_none() && tokens.get(RateKind::Output) > 0);
         if !has_rates || is_unpriced {
             return Err(NoPrice::NoRate);
         }
@@ -358,24 +319,24 @@ impl Rates {
             usd: Some(Usd::ZERO),
             is_least: kinds.is_least,
         };
-        let mut input = tokens.get(CallCount::Input);
-        let mut output = tokens.get(CallCount::Output);
-        let mut read = tokens.get(CallCount::CacheRead);
-        let mut written = tokens.get(CallCount::CacheWrite);
+        let mut input = tokens.get(RateKind::Input);
+        let mut output = tokens.get(RateKind::Output);
+        let mut read = tokens.get(RateKind::CacheRead);
+        let mut written = tokens.get(RateKind::CacheWrite);
         // Saturating, for sums of very many calls: the parts of one call are never more than their whole.
         let take = |whole: &mut u64, part: u64| *whole = whole.saturating_sub(part);
-        let heard_again = tokens.get(CallCount::CacheReadAudio);
-        for (count, kind) in MEDIA {
-            let mut part = tokens.get(count);
+        let heard_again = tokens.get(RateKind::CacheReadAudio);
+        for kind in MEDIA {
+            let mut part = tokens.get(kind);
             let is_input = kind.is_of_input();
-            match self.other(kind) {
+            match self.get(kind) {
                 None => sum.is_least |= part > 0 && !are_media_text,
                 // Which of the cached tokens are such is not known: as few are charged for as can be.
-                Some(_) if is_input && count != CallCount::InputAudio && kinds.has(CallCount::CacheRead) => {
+                Some(_) if is_input && kind != RateKind::InputAudio && kinds.has(RateKind::CacheRead) => {
                     sum.is_least |= part > 0;
                 }
                 Some(rate) => {
-                    if count == CallCount::InputAudio {
+                    if kind == RateKind::InputAudio {
                         take(&mut part, heard_again);
                     }
                     sum.add(rate, part, 1);
@@ -383,32 +344,40 @@ impl Rates {
                 }
             }
         }
-        if let (Some(rate), true) = (self.other(RateKind::CacheReadAudio), heard_again > 0) {
+        if let (Some(rate), true) = (self.get(RateKind::CacheReadAudio), heard_again > 0) {
             sum.add(rate, heard_again, 1);
             take(&mut input, heard_again);
             take(&mut read, heard_again);
         } else {
             sum.is_least |= heard_again > 0 && !are_media_text;
         }
-        let hour = tokens.get(CallCount::CacheWrite1h);
-        match (self.other(RateKind::CacheWrite1h), &self.cache_write, &self.input) {
+        let hour = tokens.get(RateKind::CacheWrite1h);
+        match (
+            self.get(RateKind::CacheWrite1h),
+            self.get(RateKind::CacheWrite),
+            self.get(RateKind::Input),
+        ) {
             (Some(rate), ..) => sum.add(rate, hour, 1),
             // Wherever a cache is kept for an hour, this is its price.
             (None, Some(_), Some(rate)) => sum.add(rate, hour, 2),
             _ => sum.is_least |= hour > 0,
         }
-        if self.cache_write.is_some() || self.other(RateKind::CacheWrite1h).is_some() {
+        if self.get(RateKind::CacheWrite).is_some() || self.get(RateKind::CacheWrite1h).is_some() {
             take(&mut written, hour);
             take(&mut input, hour);
         }
-        match self.other(RateKind::WebSearches) {
-            Some(rate) => sum.add(rate, tokens.get(CallCount::WebSearches), 1),
-            None => sum.is_least |= tokens.get(CallCount::WebSearches) > 0,
+        match self.get(RateKind::WebSearches) {
+            Some(rate) => sum.add(rate, tokens.get(RateKind::WebSearches), 1),
+            None => sum.is_least |= tokens.get(RateKind::WebSearches) > 0,
         }
         for (rate, is_input, part) in [
-            (&self.cache_read, true, read),
-            (&self.cache_write, true, written),
-            (&self.reasoning, false, tokens.get(CallCount::Reasoning)),
+            (self.get(RateKind::CacheRead), true, read),
+            (self.get(RateKind::CacheWrite), true, written),
+            (
+                self.get(RateKind::Reasoning),
+                false,
+                tokens.get(RateKind::Reasoning),
+            ),
         ] {
             if let Some(rate) = rate {
                 sum.add(rate, part, 1);
@@ -416,9 +385,9 @@ impl Rates {
             }
         }
         for (rate, part) in [
-            (&self.input, input),
-            (&self.output, output),
-            (&self.requests, calls),
+            (self.get(RateKind::Input), input),
+            (self.get(RateKind::Output), output),
+            (self.get(RateKind::Requests), calls),
         ] {
             if let Some(rate) = rate {
                 sum.add(rate, part, 1);
@@ -439,17 +408,6 @@ pub(crate) struct Charge {
     pub(crate) is_least: bool,
 }
 
-impl Charge {
-    /// Returns the exact cost.
-    pub(crate) fn exact(self) -> Result<Usd, NoPrice> {
-        if self.is_least {
-            Err(NoPrice::InPart)
-        } else {
-            Ok(self.usd)
-        }
-    }
-}
-
 struct ChargeSum {
     /// Tokens of the prompt, which decide the prices.
     prompt: u64,
@@ -468,44 +426,19 @@ impl ChargeSum {
     }
 }
 
-/// The rates of what is no text, and the counts that they are for.
-const MEDIA: [(CallCount, RateKind); 6] = [
-    (CallCount::InputAudio, RateKind::InputAudio),
-    (CallCount::InputImage, RateKind::InputImage),
-    (CallCount::InputVideo, RateKind::InputVideo),
-    (CallCount::OutputAudio, RateKind::OutputAudio),
-    (CallCount::OutputImage, RateKind::OutputImage),
-    (CallCount::OutputVideo, RateKind::OutputVideo),
+/// What is no text.
+const MEDIA: [RateKind; 6] = [
+    RateKind::InputAudio,
+    RateKind::InputImage,
+    RateKind::InputVideo,
+    RateKind::OutputAudio,
+    RateKind::OutputImage,
+    RateKind::OutputVideo,
 ];
-
-impl RateKind {
-    const fn is_of_input(self) -> bool {
-        matches!(self, Self::InputAudio | Self::InputImage | Self::InputVideo)
-    }
-}
 
 /// The most tokens on one side of a call, the largest number that JSON keeps exactly everywhere: more is a mistake of the
 /// emitter, and has no cost.
 const MAX_SIDE_TOKENS: u64 = (1 << 53) - 1;
-
-/// The counts of a call that a price is for, in the order in which they are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum CallCount {
-    Input,
-    Output,
-    CacheRead,
-    CacheWrite,
-    Reasoning,
-    CacheWrite1h,
-    CacheReadAudio,
-    InputAudio,
-    InputImage,
-    InputVideo,
-    OutputAudio,
-    OutputImage,
-    OutputVideo,
-    WebSearches,
-}
 
 /// Number of token counts: those of a usage without its total.
 const COUNTS: usize = Usage::PARTS - 1;
@@ -527,7 +460,7 @@ pub(super) struct TokenKinds {
 }
 
 impl TokenKinds {
-    const fn has(self, count: CallCount) -> bool {
+    const fn has(self, count: RateKind) -> bool {
         self.counts >> count as u16 & 1 == 1
     }
 }
@@ -547,25 +480,22 @@ impl CallTokens {
         for (count, part) in tokens.0.iter_mut().zip(counted) {
             *count = part.unwrap_or(0);
         }
-        let fits = |parts: &[CallCount], whole: u64| {
+        let fits = |parts: &[RateKind], whole: u64| {
             let mut parts = parts.iter().map(|part| tokens.get(*part));
             parts
                 .try_fold(0_u64, u64::checked_add)
                 .is_some_and(|sum| sum <= whole)
         };
         let heard = usage.cache_read_audio_tokens;
-        let (read, audio) = (
-            tokens.get(CallCount::CacheRead),
-            tokens.get(CallCount::InputAudio),
-        );
+        let (read, audio) = (tokens.get(RateKind::CacheRead), tokens.get(RateKind::InputAudio));
         let is_possible = input.max(output) <= MAX_SIDE_TOKENS // so that both together fit, too
-            && fits(&[CallCount::CacheRead, CallCount::CacheWrite], input)
-            && fits(&[CallCount::CacheWrite1h], tokens.get(CallCount::CacheWrite))
-            && fits(&[CallCount::InputAudio, CallCount::InputImage, CallCount::InputVideo], input)
-            && fits(&[CallCount::Reasoning], output)
-            && fits(&[CallCount::OutputAudio, CallCount::OutputImage, CallCount::OutputVideo], output)
-            && fits(&[CallCount::CacheReadAudio], read.min(audio))
-            && tokens.get(CallCount::WebSearches) <= MAX_SIDE_TOKENS
+            && fits(&[RateKind::CacheRead, RateKind::CacheWrite], input)
+            && fits(&[RateKind::CacheWrite1h], tokens.get(RateKind::CacheWrite))
+            && fits(&[RateKind::InputAudio, RateKind::InputImage, RateKind::InputVideo], input)
+            && fits(&[RateKind::Reasoning], output)
+            && fits(&[RateKind::OutputAudio, RateKind::OutputImage, RateKind::OutputVideo], output)
+            && fits(&[RateKind::CacheReadAudio], read.min(audio))
+            && tokens.get(RateKind::WebSearches) <= MAX_SIDE_TOKENS
             && usage.total_tokens.is_none_or(|total| input + output <= total);
         if !is_possible {
             return Err(NoPrice::ContradictoryUsage);
@@ -577,13 +507,13 @@ impl CallTokens {
         };
         if heard.is_none() && read > 0 && audio > 0 {
             // Which of both the cache had is not known: sound costs more than text.
-            tokens.set(CallCount::CacheReadAudio, read.min(audio));
+            tokens.set(RateKind::CacheReadAudio, read.min(audio));
             kinds.is_least = true;
         }
         let has_others = tokens
             .0
             .iter()
-            .skip(CallCount::CacheWrite1h as usize)
+            .skip(RateKind::CacheWrite1h as usize)
             .any(|count| *count > 0);
         if has_others {
             let known = (0..).zip(tokens.0).filter(|(_, count)| *count > 0);
@@ -592,11 +522,11 @@ impl CallTokens {
         Ok((tokens, kinds))
     }
 
-    pub(super) fn get(&self, count: CallCount) -> u64 {
+    pub(super) fn get(&self, count: RateKind) -> u64 {
         self.0.get(count as usize).copied().unwrap_or(0)
     }
 
-    pub(super) fn set(&mut self, count: CallCount, tokens: u64) {
+    pub(super) fn set(&mut self, count: RateKind, tokens: u64) {
         if let Some(counted) = self.0.get_mut(count as usize) {
             *counted = tokens;
         }
@@ -637,14 +567,14 @@ mod tests {
     use super::*;
 
     fn rates(text: &str) -> Rates {
-        serde_json::from_str::<WrittenRates<'_>>(text)
-            .unwrap()
-            .rates()
-            .unwrap()
+        Rates::of_line(&serde_json::from_str(text).unwrap()).unwrap()
     }
 
     fn cost(rates: &Rates, usage: &Usage) -> Result<String, NoPrice> {
-        rates.charge(usage, false)?.exact().map(Usd::to_decimal)
+        let charge = rates.charge(usage, false);
+        super::super::CallCost::new(charge, false)
+            .usd()
+            .map(Usd::to_decimal)
     }
 
     #[test]

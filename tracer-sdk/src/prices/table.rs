@@ -1,7 +1,7 @@
 //! The release's table of prices, made by `tests/prices/make_table.py`: lines of JSON, a head, then each provider with
 //! the lines of its models behind it. The models of a provider are read at the first lookup of one of them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use once_cell::race::OnceBox;
 use serde::Deserialize;
@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::Day;
 use super::clause::Clause;
 use super::period::Hours;
-use super::rates::{Rates, WrittenRates};
+use super::rates::{Rates, Written};
 use tracer_format::Computed;
 use tracer_format::Timestamp;
 
@@ -121,7 +121,7 @@ struct PriceLine<'a> {
     #[serde(borrow)]
     hours: Option<[&'a str; 2]>,
     #[serde(flatten, borrow)]
-    rates: WrittenRates<'a>,
+    rates: BTreeMap<&'a str, Written<'a>>,
 }
 
 impl PriceTable {
@@ -251,7 +251,7 @@ impl PeriodPrice {
                 None => None,
                 Some([from, until]) => Some(Hours::parse(from, until)?),
             },
-            rates: line.rates.rates()?,
+            rates: Rates::of_line(&line.rates)?,
         })
     }
 

@@ -76,7 +76,9 @@ fn costs_are_those_of_the_source_package() {
         }
         let provider = provider.as_str().unwrap_or_default();
         let time = at(time.as_str().unwrap());
-        let cost = prices.cost_of_call(provider, model.as_str().unwrap(), None, &usage, time);
+        let cost = prices
+            .call_cost(provider, model.as_str().unwrap(), None, &usage, Some(time))
+            .usd();
         match (expected.as_str().unwrap(), cost) {
             ("unknown", Err(NoPrice::UnknownProvider | NoPrice::UnknownModel))
             | ("unpriced", Err(NoPrice::NoRate))
@@ -175,7 +177,9 @@ fn own_prices_go_before_the_releases() {
          [prices.azure_openai.\"mine\"]\ninput = 5\noutput = 5\n",
     );
     let cost = |provider: &str, model: &str, time: &str| {
-        let cost = prices.cost_of_call(provider, model, None, &Usage::new(1_000_000, 0), at(time));
+        let cost = prices
+            .call_cost(provider, model, None, &Usage::new(1_000_000, 0), Some(at(time)))
+            .usd();
         cost.map(Usd::to_decimal)
     };
     assert_eq!(
@@ -223,7 +227,8 @@ fn the_answering_model_decides_where_it_has_a_price() {
     let cost = |model: &str, answered: Option<&str>| {
         let usage = Usage::new(1_000_000, 0);
         prices
-            .cost_of_call("openai", model, answered, &usage, at(NOW))
+            .call_cost("openai", model, answered, &usage, Some(at(NOW)))
+            .usd()
             .map(Usd::to_decimal)
     };
     assert_eq!(cost("gpt-4o", Some("gpt-4o-mini-2024-07-18")).unwrap(), "0.15");

@@ -9,7 +9,7 @@ use toml::de::{DeString, DeTable, DeValue};
 use super::files::Sources;
 use super::problem::{Position, SettingProblem, SettingSource};
 use super::toml_file::PRICES_TABLE;
-use crate::prices::{Day, OwnPrice, Prices, Rate, Rates, WILDCARD};
+use crate::prices::{Day, OwnPrice, Prices, Rate, RateKind, Rates, WILDCARD};
 use tracer_format::Usd;
 
 /// The longest name of a provider or a model, in bytes.
@@ -157,13 +157,12 @@ impl Reader<'_> {
         for (key, value) in fields {
             let field: &str = key.get_ref();
             let value = value.get_ref();
-            let rates = &mut price.rates;
-            let place = match field {
-                "input" => &mut rates.input,
-                "cache_read" => &mut rates.cache_read,
-                "cache_write" => &mut rates.cache_write,
-                "output" => &mut rates.output,
-                "reasoning" => &mut rates.reasoning,
+            let kind = match field {
+                "input" => RateKind::Input,
+                "output" => RateKind::Output,
+                "cache_read" => RateKind::CacheRead,
+                "cache_write" => RateKind::CacheWrite,
+                "reasoning" => RateKind::Reasoning,
                 _ => {
                     let is_good = match field {
                         "currency" => matches!(value, DeValue::String(text) if text.as_ref() == "USD"),
@@ -185,8 +184,9 @@ impl Reader<'_> {
                     continue;
                 }
             };
-            *place = read_rate(value);
-            if place.is_none() {
+            if let Some(rate) = read_rate(value) {
+                price.rates.add(kind, rate);
+            } else {
                 let allowed = "must be dollars per million tokens, zero or more, such as 1.25";
                 self.problem(key.span().start, &format!("{full}.{field}"), allowed);
             }
