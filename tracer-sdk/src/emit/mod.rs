@@ -31,7 +31,6 @@ mod run_costs;
 mod run_state;
 pub(crate) mod scope;
 pub(crate) mod site;
-mod standard_error;
 mod start;
 mod streamed;
 pub(crate) mod traced;

@@ -1,8 +1,8 @@
 //! The one thing that the SDK ever prints: a single warning on standard error, once per process.
 
+use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::standard_error;
 use crate::write::draft::cut_to;
 
 static WARNED: AtomicBool = AtomicBool::new(false);
@@ -16,6 +16,25 @@ pub(crate) fn warn_once(what: &dyn std::fmt::Display) {
         const END: &str = " (this warning appears once; the program goes on)\n";
         let message = format!("tracer: {what}");
         let message = format!("{}{END}", cut_to(&message, MAX_BYTES - END.len()));
-        let _ = standard_error::write(message.as_bytes());
+        let _ = write_now(message.as_bytes());
     }
+}
+
+/// Writes to standard error if that is ready: without the standard library's lock, which another thread may hold, and without
+/// waiting for a reader.
+#[cfg(unix)]
+fn write_now(message: &[u8]) -> io::Result<()> {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    use std::os::fd::AsFd;
+
+    let mut own = std::fs::File::from(io::stderr().as_fd().try_clone_to_owned()?);
+    let mut files = [PollFd::new(&own, PollFlags::OUT)];
+    poll(&mut files, Some(&Timespec::default()))?;
+    let is_ready = files.iter().all(|file| file.revents() == PollFlags::OUT);
+    if is_ready { own.write_all(message) } else { Ok(()) }
+}
+
+#[cfg(not(unix))]
+fn write_now(message: &[u8]) -> io::Result<()> {
+    io::stderr().write_all(message)
 }
