@@ -103,6 +103,18 @@ pub(crate) struct Member<'a> {
 }
 
 impl<'a> Member<'a> {
+    /// Returns whether a value is a secret: a text, or one that `is_scalar` if it is a number or a boolean.
+    pub(crate) fn hides(&self, text: Option<&str>, is_scalar: bool) -> bool {
+        match self.verdict {
+            KeyVerdict::Secret => true,
+            KeyVerdict::SecretUnlessNumber => !is_scalar,
+            KeyVerdict::Keep => self
+                .name
+                .zip(text)
+                .is_some_and(|(name, text)| name.hides(text.as_bytes(), Confidence::Likely)),
+        }
+    }
+
     fn harmless(key: &'a str, role: NameRole) -> Self {
         Self {
             key: Cleaned::unchanged(key),

@@ -145,19 +145,13 @@ impl Redaction {
         let members = members.into_iter().map(|(key, value)| {
             let member = self.redactor.member(&key, usize::MAX);
             let is_scalar = value.is_number() || value.is_boolean() || value.is_null();
-            let hidden = match member.verdict {
-                KeyVerdict::Secret => !value.is_null(),
-                KeyVerdict::SecretUnlessNumber => !is_scalar,
-                KeyVerdict::Keep => match value.as_str().map(str::as_bytes) {
-                    Some(text) => {
-                        member
-                            .name
-                            .is_some_and(|name| name.hides(text, Confidence::Likely))
-                            || neighbours.hide(member.role, text)
-                    }
-                    None => !is_scalar && neighbours.hide_container(member.role),
-                },
+            let text = value.as_str();
+            let is_named = match text {
+                Some(text) => neighbours.hide(member.role, text.as_bytes()),
+                None => !is_scalar && neighbours.hide_container(member.role),
             };
+            let hidden = !value.is_null() && member.hides(text, is_scalar)
+                || is_named && member.verdict == KeyVerdict::Keep;
             let key = match member.key.text {
                 Cow::Borrowed(_) => key,
                 Cow::Owned(cleaned) => cleaned,

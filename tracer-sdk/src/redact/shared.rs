@@ -1,23 +1,17 @@
 //! The redactors of a process: one for the runs with equal settings and equal secrets in their environment.
 //!
-//! Nothing here waits for a lock: a forked child may have inherited it locked.
+//! Each process has its own list: a forked child may have inherited its parent's locked.
 
-#![expect(
-    clippy::disallowed_types,
-    reason = "the locks are tried, and never waited for"
-)]
-
-use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+use std::sync::Arc;
 
 use super::{RedactionSettings, Redactor};
+use crate::process::{OwnLock, PerProcess};
 
 /// Number of settings that are remembered; a program has one, a test suite a few.
 const MAX_SETTINGS: usize = 8;
 
-/// Most tries for a lock that is held for some instructions only.
-const MAX_TRIES: usize = 10_000;
-
-static REDACTORS: Mutex<Vec<Arc<Redactor>>> = Mutex::new(Vec::new());
+static REDACTORS: PerProcess<OwnLock<Vec<Arc<Redactor>>>> =
+    PerProcess::new(|process| OwnLock::new(process, Vec::new()));
 
 /// The redactor of a run with these settings, which starts in this environment.
 pub(super) fn redactor(
@@ -26,7 +20,7 @@ pub(super) fn redactor(
 ) -> Arc<Redactor> {
     let environment: Vec<_> = environment.into_iter().collect();
     // The one that was used last is the last.
-    let known = lock(&REDACTORS).and_then(|mut redactors| {
+    let known = REDACTORS.get().lock().and_then(|mut redactors| {
         let place = redactors
             .iter()
             .position(|known| known.suits(settings, &environment))?;
@@ -35,27 +29,15 @@ pub(super) fn redactor(
         Some(known)
     });
     known.unwrap_or_else(|| {
-        // It takes longer than others try for the lock. Without the lock it is this run's alone.
+        // Made without the lock, for which others would wait.
         let redactor = Arc::new(Redactor::new(settings, environment));
-        let forgotten = lock(&REDACTORS).and_then(|mut redactors| {
+        let forgotten = REDACTORS.get().lock().and_then(|mut redactors| {
             redactors.push(Arc::clone(&redactor));
             (redactors.len() > MAX_SETTINGS).then(|| redactors.remove(0))
         });
         drop(forgotten);
         redactor
     })
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
-    for _ in 0..MAX_TRIES {
-        match mutex.try_lock() {
-            Ok(guard) => return Some(guard),
-            // Nothing panics while it is held, and what is in it is whole at any time.
-            Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
-            Err(TryLockError::WouldBlock) => std::thread::yield_now(),
-        }
-    }
-    None
 }
 
 #[cfg(test)]
@@ -103,6 +85,6 @@ mod tests {
         for number in 0..3 * MAX_SETTINGS {
             redactor(&settings(&format!("number{number}")), []);
         }
-        assert!(lock(&REDACTORS).unwrap().len() <= MAX_SETTINGS);
+        assert!(REDACTORS.get().lock().unwrap().len() <= MAX_SETTINGS);
     }
 }

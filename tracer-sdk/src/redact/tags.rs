@@ -1,6 +1,6 @@
 //! The tags of a run as they are recorded.
 
-use super::{Confidence, KeyVerdict, Redactor};
+use super::Redactor;
 use tracer_format::Tags;
 use tracer_format::names::markers;
 
@@ -10,14 +10,7 @@ impl Redactor {
         let mut redacted = Tags::default();
         for (key, value) in tags.iter() {
             let member = self.member(key, usize::MAX);
-            let is_secret = match member.verdict {
-                KeyVerdict::Secret => true,
-                KeyVerdict::SecretUnlessNumber => value.parse::<f64>().is_err(),
-                KeyVerdict::Keep => member
-                    .name
-                    .is_some_and(|name| name.hides(value.as_bytes(), Confidence::Likely)),
-            };
-            let value = if is_secret {
+            let value = if member.hides(Some(value), value.parse::<f64>().is_ok()) {
                 markers::REDACTED.into()
             } else {
                 self.text(value)

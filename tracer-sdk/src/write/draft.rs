@@ -6,7 +6,7 @@ use std::ops::Range;
 use serde::Serialize;
 
 use super::payload::{name_of_non_finite, write_json, write_json_limited};
-use crate::redact::{Confidence, KeyVerdict, Redactor, character_boundary};
+use crate::redact::{KeyVerdict, Redactor, character_boundary};
 use tracer_format::names::{Name, markers};
 use tracer_format::{Tags, Timestamp, Usage, UsageGap, names};
 
@@ -81,6 +81,16 @@ pub enum ScalarValue {
     Float(f64),
 }
 
+impl ScalarValue {
+    fn stored(self) -> StoredValue {
+        match self {
+            Self::Unsigned(value) => StoredValue::Unsigned(value),
+            Self::Float(value) if value.is_finite() => StoredValue::Float(value),
+            Self::Float(value) => StoredValue::Word(name_of_non_finite(value)),
+        }
+    }
+}
+
 /// Shape of a stored user value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ValueShape {
@@ -136,12 +146,7 @@ impl Draft {
 
     /// A number attribute.
     pub fn scalar(&mut self, name: Name, value: ScalarValue) {
-        let stored = match value {
-            ScalarValue::Unsigned(value) => StoredValue::Unsigned(value),
-            ScalarValue::Float(value) if value.is_finite() => StoredValue::Float(value),
-            ScalarValue::Float(value) => StoredValue::Text(self.push(name_of_non_finite(value).as_bytes())),
-        };
-        self.set(name.written().into(), stored);
+        self.set(name.written().into(), value.stored());
     }
 
     /// An attribute that holds JSON text of a structured value; a plain string stays one.
@@ -167,31 +172,16 @@ impl Draft {
             return;
         }
         let member = redactor.member(key, usize::MAX);
-        let verdict = member.verdict;
-        let stored = match verdict {
-            KeyVerdict::Secret => Some(StoredValue::Text(self.push(markers::REDACTED.as_bytes()))),
-            KeyVerdict::Keep | KeyVerdict::SecretUnlessNumber => {
-                let (stored, _) = self.serialize(value, redactor, TopLevel::AnyAttribute);
-                let number = stored
-                    .as_ref()
-                    .is_some_and(|stored| self.is_number_or_bool(stored));
-                let is_named = || {
-                    let text = stored.as_ref().and_then(|stored| self.plain_text(stored));
-                    text.is_some_and(|text| {
-                        member
-                            .name
-                            .is_some_and(|name| name.hides(text, Confidence::Likely))
-                    })
-                };
-                let is_secret = verdict == KeyVerdict::SecretUnlessNumber && !number;
-                if stored.is_some() && (is_secret || is_named()) {
-                    Some(StoredValue::Text(self.push(markers::REDACTED.as_bytes())))
-                } else {
-                    stored
-                }
-            }
+        let stored = if member.verdict == KeyVerdict::Secret {
+            None
+        } else {
+            let (stored, _) = self.serialize(value, redactor, TopLevel::AnyAttribute);
+            let Some(stored) = stored else { return };
+            let text = self.plain_text(&stored);
+            let is_secret = member.hides(text, self.is_number_or_bool(&stored));
+            (!is_secret).then_some(stored)
         };
-        let Some(stored) = stored else { return };
+        let stored = stored.unwrap_or(StoredValue::Word(markers::REDACTED));
         self.user_attributes += usize::from(!known);
         self.set(stored_key.into(), stored);
     }
@@ -294,12 +284,7 @@ impl Draft {
 
     /// A number in a span event.
     pub fn event_scalar(&mut self, key: &'static str, value: ScalarValue) {
-        let stored = match value {
-            ScalarValue::Unsigned(value) => StoredValue::Unsigned(value),
-            ScalarValue::Float(value) if value.is_finite() => StoredValue::Float(value),
-            ScalarValue::Float(value) => StoredValue::Text(self.push(name_of_non_finite(value).as_bytes())),
-        };
-        self.set_event_attribute(key, stored);
+        self.set_event_attribute(key, value.stored());
     }
 
     /// The text of an attribute of a span event, UTF-8.
@@ -440,9 +425,9 @@ impl Draft {
     }
 
     /// The text of a string that is stored as JSON spells it.
-    fn plain_text(&self, stored: &StoredValue) -> Option<&[u8]> {
+    fn plain_text(&self, stored: &StoredValue) -> Option<&str> {
         match stored {
-            StoredValue::Encoded(range) => self.bytes_of(range).strip_prefix(b"\"")?.strip_suffix(b"\""),
+            StoredValue::Encoded(range) => self.str_of(range).strip_prefix('"')?.strip_suffix('"'),
             _ => None,
         }
     }

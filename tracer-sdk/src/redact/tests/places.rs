@@ -509,7 +509,6 @@ fn structures(name: &str, value: &str) -> Vec<Value> {
         json!({"header": name, "value": value}),
         json!({"param": name, "value": [value]}),
         json!({"variableName": name, "variableValue": value}),
-        json!({"a_value": value, "name": name}),
         json!({"name": name, "env": "prod", "value": value}),
         json!({"env": name, "name": "prod", "value": value}),
         json!({"name": name, "label": "Kennwort", "value": value}),
@@ -517,8 +516,6 @@ fn structures(name: &str, value: &str) -> Vec<Value> {
         json!({"value": value, "default": "", "name": name}),
         json!({"default": "", "value": value, "name": name}),
         json!({"value": value, "name": "prod", "env": name}),
-        json!({"value": "x", "default": value, "name": name}),
-        json!({"Value": value, "Variable": name}),
         json!({"k": name, "v": value}),
         json!({"headers": [[name, value], ["accept", "*/*"]]}),
         json!([[name, value]]),
@@ -748,10 +745,6 @@ fn a_short_value_beside_its_name_goes_whatever_is_beside_it() {
         r#""name":"password","label":"Kennwort","value":"¤""#,
         r#""name":"password","default":null,"value":"¤""#,
         r#""name":"password","default":"","value":"¤""#,
-        r#""value":"¤","default":"","name":"password""#,
-        r#""default":"","value":"¤","name":"password""#,
-        r#""value":"¤","env":"prod","name":"password""#,
-        r#""value":"¤","label":"Password","name":"password""#,
         r#""label":"Password","value":"¤""#,
         r#""name":"password","type":"string","default":"¤""#,
     ] {
@@ -765,14 +758,7 @@ fn a_short_value_beside_its_name_goes_whatever_is_beside_it() {
             redaction.value(value).0,
             serde_json::from_str::<Value>(&expected).unwrap()
         );
-        // In a text the name comes first.
-        let is_behind = |member: &str| text.find(member).is_none_or(|at| Some(at) > text.find("name"));
-        if ["\"value\"", "\"default\""]
-            .iter()
-            .all(|member| is_behind(member))
-        {
-            assert_eq!(redactor.text(&text), expected);
-        }
+        assert_eq!(redactor.text(&text), expected);
     }
 }
 
@@ -804,21 +790,14 @@ fn numbers_and_short_texts_right_beside_the_name_of_a_token_go() {
 }
 
 #[test]
-fn a_value_before_its_name_goes_whatever_is_between() {
-    #[derive(serde::Serialize)]
-    struct Header {
-        value: Value,
-        comment: &'static str,
-        name: &'static str,
-    }
+fn a_container_beside_its_name_goes_and_a_number_stays() {
     let written = |value: Value| {
         let mut out = Vec::new();
-        let header = Header {
-            value,
-            comment: "text \"quoted\"",
-            name: "password",
-        };
-        let written = write_json(&[header], &redactor(), &mut out);
+        let written = write_json(
+            &[json!({"name": "password", "value": value})],
+            &redactor(),
+            &mut out,
+        );
         (
             serde_json::from_slice::<Value>(&out).unwrap()[0]["value"].clone(),
             written.redacted,

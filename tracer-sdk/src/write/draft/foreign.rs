@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::{Draft, DraftEntry, DraftEvent, EventTime, MAX_KEY_BYTES, StoredValue, cut_to};
-use crate::redact::{Confidence, KeyVerdict, Redactor};
+use crate::redact::Redactor;
 use crate::write::payload::{WrittenValue, write_json_cut, write_json_limited};
 use tracer_format::Timestamp;
 use tracer_format::may_hold_content;
@@ -81,18 +81,7 @@ impl Draft {
     ) -> Option<DraftEntry> {
         let member = redactor.member(key, usize::MAX);
         let is_scalar = value.is_number() || value.is_boolean();
-        let is_secret = match member.verdict {
-            KeyVerdict::Secret => true,
-            KeyVerdict::SecretUnlessNumber => !is_scalar,
-            KeyVerdict::Keep => {
-                let text = value.as_str().map(str::as_bytes);
-                text.is_some_and(|text| {
-                    member
-                        .name
-                        .is_some_and(|name| name.hides(text, Confidence::Likely))
-                })
-            }
-        };
+        let is_secret = member.hides(value.as_str(), is_scalar);
         let stored_key = cut_to(&member.key.text, MAX_KEY_BYTES).to_owned();
         let stored = match value {
             Value::Null => return None,

@@ -2,8 +2,6 @@
 
 mod closing;
 
-use std::ops::Range;
-
 use serde::Serialize;
 
 use super::WrittenValue;
@@ -33,19 +31,8 @@ struct Container {
     has_second: bool,
     /// In an array: what the last item says about the one behind it.
     item: Option<Hint>,
-    /// In an object: what its members say about their neighbours: `{"name": "password", "value": …}`.
+    /// In an object: what its members say about those that follow: `{"name": "password", "value": …}`.
     neighbours: Neighbours,
-    /// In an object: values that a later member may name. More are not remembered.
-    values: [ValuePlace; 3],
-}
-
-/// Place of a value that a neighbouring member may name.
-#[derive(Debug, Clone, Copy, Default)]
-struct ValuePlace {
-    start: u32,
-    /// 0 while it is written.
-    end: u32,
-    role: NameRole,
 }
 
 /// Hint about a value, in addition to what the rule says of its key.
@@ -206,39 +193,9 @@ impl<'a> Output<'a> {
             container.item = name.map(if is_option { Hint::Argument } else { Hint::Pair });
             return;
         }
-        let Some(name) = name else {
-            return;
-        };
-        container.neighbours.add(role, name);
-        let (neighbours, values) = (container.neighbours, container.values);
-        // The last first, so that the places of those before it stay true.
-        let written = values.into_iter().rev().filter(|value| value.end > value.start);
-        let replaced = written
-            .filter(|value| self.replace_written(value, neighbours))
-            .count();
-        if replaced > 0
-            && let Some(container) = self.top()
-        {
-            container.values = Default::default();
+        if let Some(name) = name {
+            container.neighbours.add(role, name);
         }
-    }
-
-    /// Puts the marker in the place of a value whose name came after it, unless that is a number or nothing.
-    fn replace_written(&mut self, place: &ValuePlace, neighbours: Neighbours) -> bool {
-        let range: Range<usize> = place.start as usize..place.end as usize;
-        let is_secret = match self.out.get(range.clone()).unwrap_or_default() {
-            [b'"', text @ .., b'"'] => neighbours.hide(place.role, text) && text != REDACTED.as_bytes(),
-            [b'[' | b'{', ..] => neighbours.hide_container(place.role),
-            _ => false,
-        };
-        if is_secret {
-            let behind = self.out.split_off(range.end);
-            self.out.truncate(range.start);
-            self.append_marker(REDACTED);
-            self.out.extend_from_slice(&behind);
-            self.written.redacted = self.written.redacted.saturating_add(1);
-        }
-        is_secret
     }
 
     /// A text of our own, which needs neither redaction nor an escape.
@@ -347,21 +304,10 @@ impl<'a> Output<'a> {
         self.role = member.role;
         self.hint = member.name.map(Hint::Member);
         if member.role.is_value() {
-            self.beside_name(depth, member.role);
+            let neighbours = self.top().map(|container| container.neighbours);
+            self.hint = Some(Hint::Beside(neighbours.unwrap_or_default(), member.role));
         }
         Ok(member.verdict)
-    }
-
-    /// A value is about to be written in the object at `depth` that members before or after it may name.
-    fn beside_name(&mut self, depth: usize, role: NameRole) {
-        let start = u32::try_from(self.out.len()).unwrap_or(0);
-        let Some(container) = depth.checked_sub(1).and_then(|top| self.open.get_mut(top)) else {
-            return;
-        };
-        if let Some(free) = container.values.iter_mut().find(|value| value.start == 0) {
-            *free = ValuePlace { start, end: 0, role };
-        }
-        self.hint = Some(Hint::Beside(container.neighbours, role));
     }
 
     /// The key of something that cannot be a key.
@@ -387,11 +333,6 @@ impl<'a> Output<'a> {
             return self.stop();
         }
         if let Some(container) = self.depth.checked_sub(1).and_then(|top| self.open.get_mut(top)) {
-            for value in &mut container.values {
-                if value.start > value.end {
-                    value.end = u32::try_from(self.out.len()).unwrap_or(0);
-                }
-            }
             if container.has_items {
                 self.out.push(b',');
             }
