@@ -45,6 +45,6 @@ fn note_for_run(info: &PanicHookInfo<'_>) {
     if cfg!(panic = "abort") {
         // Nothing unwinds: this is the last moment to end the run, and this panic is the one that ends it.
         let end = context.run.clock.now();
-        context.run.end_aborted(panic::aborting_panic().error, end);
+        context.run.end(Some(panic::aborting_panic().error), end);
     }
 }

@@ -22,7 +22,7 @@ use super::progress::{RunProgress, WrittenRecord};
 #[cfg(feature = "prices")]
 use super::run_costs::RunCosts;
 use super::{recording, unattached, warning};
-use crate::guardrails::{CallReservation, GuardrailExceeded};
+use crate::guardrails::GuardrailExceeded;
 use crate::process::{OwnLock, OwnProcess, process_identity};
 use crate::redact::Redactor;
 use crate::settings::{Flush, Settings};
@@ -277,24 +277,26 @@ impl RunState {
         Some(ErrorInfo::new(exceeded.error_type(), exceeded.to_string()))
     }
 
-    /// Asks for a place for a call that is about to be made; a forked child needs none.
-    pub(crate) fn reserve(&self, event_type: EventType) -> Result<Option<CallReservation>, CallRefusal> {
+    /// Asks for a place for a call that is about to be made; a forked child needs none. Returns the type that has a place.
+    pub(crate) fn reserve(&self, event_type: EventType) -> Result<Option<EventType>, CallRefusal> {
         let (elapsed, now) = self.clock.read();
         let Some(mut progress) = self.progress.lock() else {
             return Ok(None);
         };
         let tripped_before = progress.tripped().is_some();
         let reserved = progress.reserve(event_type, elapsed, now);
-        reserved.map(Some).map_err(|exceeded| CallRefusal {
-            exceeded,
-            crossed_at: (!tripped_before).then_some(now),
-        })
+        reserved
+            .map(|()| Some(event_type))
+            .map_err(|exceeded| CallRefusal {
+                exceeded,
+                crossed_at: (!tripped_before).then_some(now),
+            })
     }
 
     /// Gives a place back that was not used.
-    pub(crate) fn release(&self, reservation: CallReservation) {
+    pub(crate) fn release(&self, event_type: EventType) {
         if let Some(mut progress) = self.progress.lock() {
-            progress.release(reservation);
+            progress.release(event_type);
         }
     }
 
@@ -635,15 +637,6 @@ impl RunState {
     /// Ends the run: the root is written, then `meta.json`. What is open ends later and is appended then. Only the first
     /// call counts.
     pub(crate) fn end(&self, error: Option<ErrorInfo>, end: Timestamp) {
-        self.end_with(error, end, OpenSpans::EndsLater);
-    }
-
-    /// Ends the run of a program that is about to abort: what is open never ends, and is written as cancelled.
-    pub(crate) fn end_aborted(&self, error: ErrorInfo, end: Timestamp) {
-        self.end_with(Some(error), end, OpenSpans::NeverEnds);
-    }
-
-    fn end_with(&self, error: Option<ErrorInfo>, end: Timestamp, open: OpenSpans) {
         if !self.process.is_surely_current() {
             return;
         }
@@ -661,10 +654,6 @@ impl RunState {
         }
         self.has_reached_end(&mut files);
         files.drop_nested(recording::take_dropped());
-        let cancelled = match open {
-            OpenSpans::EndsLater => Ok(()),
-            OpenSpans::NeverEnds => self.cancel_open_spans(&mut files, end),
-        };
         let end = end.max(files.last_end);
         let flushed = files.flush_at_end();
         let ended = if self.place.joined {
@@ -680,7 +669,7 @@ impl RunState {
             self.write_end(&mut files, end)
         };
         drop(files);
-        self.warn(cancelled.and(flushed).and(ended).err());
+        self.warn(flushed.and(ended).err());
     }
 
     fn write_end(&self, files: &mut RunFiles, end: Timestamp) -> std::io::Result<()> {
@@ -740,31 +729,6 @@ impl RunState {
             .try_for_each(|(id, _)| self.write_stand_ins(files, id, end))
     }
 
-    fn cancel_open_spans(&self, files: &mut RunFiles, end: Timestamp) -> std::io::Result<()> {
-        let open = in_order(&std::mem::take(&mut files.open));
-        let mut outcome = Ok(());
-        for (id, entry) in open {
-            let mut draft = root::cancelled_span(&entry, &self.redactor);
-            let span = EndedSpan {
-                id,
-                parent: entry.parent,
-                name: &entry.name,
-                event_type: entry.event_type,
-                kind: None,
-                start: entry.start,
-                end: end.max(entry.start),
-                error: Some(root::OVERTAKEN),
-                may_have_children: true,
-            };
-            let written = pool::with_line_buffer(|line| {
-                self.write_span_line(line, &span, &mut draft);
-                files.append(line, &span)
-            });
-            outcome = outcome.and(written);
-        }
-        outcome
-    }
-
     /// Returns whether the run has ended; one of another process has, for a forked child.
     pub(crate) fn has_ended(&self) -> bool {
         self.files.lock().is_none_or(|files| files.has_ended)
@@ -820,15 +784,6 @@ impl RunState {
     pub(crate) fn hold_progress(&self) -> Option<impl Drop> {
         self.progress.lock()
     }
-}
-
-/// Treatment of the spans that are open when their run ends.
-#[derive(Debug, Clone, Copy)]
-enum OpenSpans {
-    /// They are appended when they end.
-    EndsLater,
-    /// They will never be ended.
-    NeverEnds,
 }
 
 /// Open spans in the order in which they started, so that the same program writes the same file.

@@ -5,10 +5,7 @@ use std::io;
 use serde::Serialize;
 
 use super::RunState;
-use crate::emit::conventions::{
-    CANCELLED, STATUS_ERROR, error_attributes, exception_event, operation, structural_name,
-};
-use crate::emit::error::ErrorInfo;
+use crate::emit::conventions::{exception_event, operation, structural_name};
 use crate::emit::pool;
 use crate::emit::progress::Exception;
 use crate::guardrails::Amount;
@@ -220,23 +217,6 @@ fn describe(draft: &mut Draft, entry: &OpenEntry, redactor: &Redactor) {
         _ => return,
     }
     operation(draft, entry.event_type, &entry.name);
-}
-
-/// The error message of an open span that the end of the program overtook.
-pub(super) const OVERTAKEN: &str = "the program ended before this span did";
-
-/// Draft of an open span that the end of the program overtook.
-pub(super) fn cancelled_span(entry: &OpenEntry, redactor: &Redactor) -> Draft {
-    let error = ErrorInfo::new(CANCELLED, OVERTAKEN);
-    let mut draft = Draft::default();
-    describe(&mut draft, entry, redactor);
-    if matches!(entry.event_type, EventType::LlmCall | EventType::ToolCall) {
-        draft.word(names::STATUS, STATUS_ERROR);
-        error_attributes(&mut draft, &error, redactor);
-    } else {
-        exception_event(&mut draft, &error, EventTime::End, redactor);
-    }
-    draft
 }
 
 /// Writes a loop warning (decisions, sections 1 and 7).
