@@ -129,7 +129,7 @@ impl<'a> Expansion<'a> {
     // fn f(..) -> Pin<Box<dyn Future<Output = R>>> { body }
     //
     // let scope = ..;
-    // let future = { let _guard = prepare(&scope); call_once(move || -> .. { body }) };
+    // let future = { let _guard = scope.prepare(); call_once(move || -> .. { body }) };
     // Box::pin(Traced::new(.., Observed::new(.., future, ..)))
     fn future_body(&self) -> TokenStream {
         let Self { door, scope, .. } = self;
@@ -142,7 +142,7 @@ impl<'a> Expansion<'a> {
         quote_spanned! {Span::mixed_site()=>
             #open
             let #future = {
-                let #guard = #door::prepare(&#scope);
+                let #guard = #scope.prepare();
                 #body
             };
             #returned

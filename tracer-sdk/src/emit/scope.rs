@@ -339,10 +339,21 @@ impl Scope {
 
     /// Makes this the current context; dropping the guard restores the earlier one and ends the scope.
     pub fn enter(&self) -> ScopeGuard {
+        self.guard(true)
+    }
+
+    /// Makes this the current context for the synchronous part of a function that returns a future. Dropping the guard
+    /// restores the earlier context, and leaves the scope open for the future to end unless the thread unwinds.
+    pub fn prepare(&self) -> ScopeGuard {
+        self.guard(false)
+    }
+
+    fn guard(&self, ends: bool) -> ScopeGuard {
         ScopeGuard {
             context: self.context().map(|context| context.enter()),
             scope: self.clone(),
             watch: self.watch(),
+            ends,
         }
     }
 }
@@ -372,14 +383,18 @@ pub struct ScopeGuard {
     scope: Scope,
     /// `None` where nothing is recorded.
     watch: Option<PanicWatch>,
+    /// Without a panic the scope ends, too.
+    ends: bool,
 }
 
 impl Drop for ScopeGuard {
     fn drop(&mut self) {
         drop(self.context.take());
-        if !self.scope.end_if_panicked(self.watch.as_ref()) {
+        if !self.scope.end_if_panicked(self.watch.as_ref()) && self.ends {
             self.scope.end();
         }
-        forget();
+        if self.ends {
+            forget();
+        }
     }
 }

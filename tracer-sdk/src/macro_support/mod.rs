@@ -8,7 +8,6 @@ mod cancel;
 mod dollars;
 mod ok_value;
 mod outcome;
-mod preparation;
 mod refusal;
 mod seconds;
 
@@ -26,7 +25,6 @@ pub use ok_value::{AnyValue, OkValue, ResultValue};
 pub use outcome::{
     AnyOutcome, DebugOutcome, DisplayOutcome, ErrorOutcome, Outcome, ResultOutcome, WrappedErrorOutcome,
 };
-pub use preparation::prepare;
 pub use refusal::{AnyReturn, ConvertibleReturn, Returned};
 pub use seconds::seconds;
 pub use std::borrow::Cow;
