@@ -19,59 +19,59 @@ const THOUSAND: u128 = 1_000;
 ///
 /// assert_eq!(RateKind::CacheRead.name(), "cache_read");
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RateKind {
-    // The first fourteen stand in the order in which the counts of a call are stored.
+    // The numbers are those of the counts of a call, as they are stored.
     /// Tokens of the prompt, but for those that have a rate of their own.
-    Input,
-    /// Tokens of the answer, but for those that have a rate of their own.
-    Output,
+    Input = 0,
     /// Tokens of the prompt that the provider read from its cache.
-    CacheRead,
+    CacheRead = 2,
     /// Tokens of the prompt that the provider wrote to its cache.
-    CacheWrite,
+    CacheWrite = 3,
+    /// Tokens of the answer, but for those that have a rate of their own.
+    Output = 1,
     /// Tokens of the answer that the model used for reasoning.
-    Reasoning,
-    /// Tokens of the prompt that the provider wrote to its cache for an hour.
-    CacheWrite1h,
-    /// Tokens of sound in the prompt that the provider read from its cache.
-    CacheReadAudio,
-    /// Tokens of sound in the prompt.
-    InputAudio,
-    /// Tokens of images in the prompt.
-    InputImage,
-    /// Tokens of video in the prompt.
-    InputVideo,
-    /// Tokens of sound in the answer.
-    OutputAudio,
-    /// Tokens of images in the answer.
-    OutputImage,
-    /// Tokens of video in the answer.
-    OutputVideo,
-    /// Each search of the web that the provider made for the answer.
-    WebSearches,
+    Reasoning = 4,
     /// Each request, whatever its tokens.
-    Requests,
+    Requests = 14,
+    /// Tokens of sound in the prompt.
+    InputAudio = 7,
+    /// Tokens of images in the prompt.
+    InputImage = 8,
+    /// Tokens of video in the prompt.
+    InputVideo = 9,
+    /// Tokens of sound in the answer.
+    OutputAudio = 10,
+    /// Tokens of images in the answer.
+    OutputImage = 11,
+    /// Tokens of video in the answer.
+    OutputVideo = 12,
+    /// Tokens of the prompt that the provider wrote to its cache for an hour.
+    CacheWrite1h = 5,
+    /// Tokens of sound in the prompt that the provider read from its cache.
+    CacheReadAudio = 6,
+    /// Each search of the web that the provider made for the answer.
+    WebSearches = 13,
 }
 
 impl RateKind {
     const ALL: [Self; 15] = [
         Self::Input,
-        Self::Output,
         Self::CacheRead,
         Self::CacheWrite,
+        Self::Output,
         Self::Reasoning,
-        Self::CacheWrite1h,
-        Self::CacheReadAudio,
+        Self::Requests,
         Self::InputAudio,
         Self::InputImage,
         Self::InputVideo,
         Self::OutputAudio,
         Self::OutputImage,
         Self::OutputVideo,
+        Self::CacheWrite1h,
+        Self::CacheReadAudio,
         Self::WebSearches,
-        Self::Requests,
     ];
 
     /// The name in the settings and in JSON.
@@ -85,20 +85,20 @@ impl RateKind {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Input => "input",
-            Self::Output => "output",
             Self::CacheRead => "cache_read",
             Self::CacheWrite => "cache_write",
+            Self::Output => "output",
             Self::Reasoning => "reasoning",
-            Self::CacheWrite1h => "cache_write_1h",
-            Self::CacheReadAudio => "cache_read_audio",
+            Self::Requests => "requests",
             Self::InputAudio => "input_audio",
             Self::InputImage => "input_image",
             Self::InputVideo => "input_video",
             Self::OutputAudio => "output_audio",
             Self::OutputImage => "output_image",
             Self::OutputVideo => "output_video",
+            Self::CacheWrite1h => "cache_write_1h",
+            Self::CacheReadAudio => "cache_read_audio",
             Self::WebSearches => "web_searches",
-            Self::Requests => "requests",
         }
     }
 
@@ -247,7 +247,7 @@ impl Rate {
 /// let prices = Prices::default();
 /// let price = prices.find("openai", "gpt-4o", "2026-11-01T12:00:00Z".parse()?)?;
 /// let kinds: Vec<RateKind> = price.rates().iter().map(|(kind, _)| kind).collect();
-/// assert_eq!(kinds, [RateKind::Input, RateKind::Output, RateKind::CacheRead, RateKind::WebSearches]);
+/// assert_eq!(kinds, [RateKind::Input, RateKind::CacheRead, RateKind::Output, RateKind::WebSearches]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -265,7 +265,8 @@ impl Rates {
     /// Adds the rate of a kind that has none.
     pub(crate) fn add(&mut self, kind: RateKind, rate: Rate) {
         self.0.push((kind, rate));
-        self.0.sort_by_key(|(kind, _)| *kind);
+        self.0
+            .sort_by_key(|(kind, _)| RateKind::ALL.iter().position(|other| other == kind));
     }
 
     /// The rates that are known, input first.
