@@ -1,7 +1,5 @@
 //! Reading messages by the tables of shapes. Every field that a table does not name is kept as an unknown part.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Map, Value, json};
 
 use super::shapes::{self, BodySection, MessageField, PartShape};
@@ -92,10 +90,7 @@ impl ParsedBody {
                     self.value(item, role, nesting + 1);
                 }
             }
-            Value::Object(map) if nesting < MAX_NESTING => match expanded(map, self.is_answer) {
-                Some(map) => self.object(&map, role, nesting),
-                None => self.object(map, role, nesting),
-            },
+            Value::Object(map) if nesting < MAX_NESTING => self.object(map, role, nesting),
             value => self.push(role, part(value)),
         }
     }
@@ -1013,75 +1008,5 @@ impl<'a> ObjectFields<'a> {
         for inner in &self.inner {
             inner.collect_rest(rest);
         }
-    }
-}
-
-/// Attributes that spell a list of messages key by key, as that list; `None` for any other object.
-fn expanded(map: &Map<String, Value>, is_answer: bool) -> Option<Map<String, Value>> {
-    let has = |list: &str| {
-        map.keys()
-            .any(|key| key.strip_prefix(list).is_some_and(|rest| rest.starts_with('.')))
-    };
-    let list = shapes::FLAT_LISTS.iter().find_map(|(prompt, answer)| {
-        let (wanted, other) = if is_answer {
-            (*answer, *prompt)
-        } else {
-            (*prompt, *answer)
-        };
-        [wanted, other].into_iter().find(|list| has(list))
-    })?;
-    let mut tree = Tree::default();
-    let mut rest = Map::new();
-    for (key, value) in map {
-        let path = key.strip_prefix(list).and_then(|rest| rest.strip_prefix('.'));
-        if !path.is_some_and(|path| tree.insert(path, value)) {
-            rest.insert(key.clone(), value.clone());
-        }
-    }
-    rest.insert("messages".to_owned(), tree.into_value());
-    Some(rest)
-}
-
-/// Values by paths.
-#[derive(Default)]
-struct Tree<'a> {
-    value: Option<&'a Value>,
-    fields: BTreeMap<&'a str, Tree<'a>>,
-}
-
-impl<'a> Tree<'a> {
-    /// Inserts a value; returns whether the path was free, since a value has no fields.
-    fn insert(&mut self, path: &'a str, value: &'a Value) -> bool {
-        if self.value.is_some() || path.split('.').count() > MAX_NESTING {
-            return false;
-        }
-        if let Some((field, rest)) = path.split_once('.') {
-            return self.fields.entry(field).or_default().insert(rest, value);
-        }
-        let leaf = self.fields.entry(path).or_default();
-        let is_free = leaf.value.is_none() && leaf.fields.is_empty();
-        if is_free {
-            leaf.value = Some(value);
-        }
-        is_free
-    }
-
-    /// The value; fields that are numbered are a list, in the order of their numbers.
-    fn into_value(self) -> Value {
-        if let Some(value) = self.value {
-            return value.clone();
-        }
-        let numbers: Option<Vec<usize>> = self.fields.keys().map(|key| key.parse().ok()).collect();
-        let Some(numbers) = numbers else {
-            let fields = self.fields.into_iter();
-            return Value::Object(
-                fields
-                    .map(|(key, tree)| (key.to_owned(), tree.into_value()))
-                    .collect(),
-            );
-        };
-        let mut items: Vec<(usize, Self)> = numbers.into_iter().zip(self.fields.into_values()).collect();
-        items.sort_by_key(|(number, _)| *number);
-        Value::Array(items.into_iter().map(|(_, tree)| tree.into_value()).collect())
     }
 }

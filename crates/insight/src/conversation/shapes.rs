@@ -50,12 +50,6 @@ pub(super) const SECTIONS: [(&str, BodySection); 25] = [
     ("completion", BodySection::Messages),
 ];
 
-/// Attributes that spell a list of messages key by key (`llm.input_messages.0.message.role`): of a prompt, of an answer.
-pub(super) const FLAT_LISTS: [(&str, &str); 2] = [
-    ("llm.input_messages", "llm.output_messages"),
-    ("gen_ai.prompt", "gen_ai.completion"),
-];
-
 /// Objects around a message: `LangChain`'s constructors and stored messages, Gemini's candidates.
 pub(super) const MESSAGE_WRAPPERS: [&str; 3] = ["kwargs", "data", "content"];
 

@@ -367,30 +367,6 @@ fn opentelemetry() {
 }
 
 #[test]
-fn flat_attributes() {
-    let attributes = json!({
-        "llm.input_messages.0.message.role": "user",
-        "llm.input_messages.0.message.contents.0.message_content.type": "text",
-        "llm.input_messages.0.message.contents.0.message_content.text": "Hello",
-        "llm.input_messages.10.message.role": "tool",
-        "llm.input_messages.10.message.content": "3 files",
-        "llm.input_messages.10.message.tool_call_id": "c1",
-        "llm.input_messages.2.message.role": "assistant",
-        "llm.input_messages.2.message.tool_calls.0.tool_call.id": "c1",
-        "llm.input_messages.2.message.tool_calls.0.tool_call.function.name": "ls",
-        "llm.input_messages.2.message.tool_calls.0.tool_call.function.arguments": "{}",
-    });
-    assert_prompt(
-        &attributes,
-        &["user: Hello", "assistant: ls{} #c1", r#"tool: = "3 files" #c1"#],
-    );
-    assert_answer(
-        &json!({"gen_ai.completion.0.role": "assistant", "gen_ai.completion.0.content": "Done.", "gen_ai.completion.0.finish_reason": "stop"}),
-        &["assistant: Done."],
-    );
-}
-
-#[test]
 fn langchain() {
     assert_prompt(
         &json!({"messages": [
