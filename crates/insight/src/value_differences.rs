@@ -11,7 +11,7 @@ const MAX_DIFFERENCES: usize = 200;
 /// Changes that fit into a line.
 const MAX_SHOWN_CHANGES: usize = 20;
 /// Deeper fields are compared as a whole.
-const MAX_DEPTH: usize = 6;
+const MAX_DEPTH: usize = 8;
 
 /// A field that was not the same every time.
 #[derive(Debug, PartialEq, Eq)]
@@ -24,9 +24,21 @@ pub struct VaryingField {
 
 /// The fields in which the values differ; none when all are the same. Of very many, the first.
 pub fn between(values: &[&Value]) -> Vec<VaryingField> {
-    let values: Vec<Option<&Value>> = values.iter().copied().map(Some).collect();
+    let found = differing(values).into_iter();
+    let summarize = |value: Option<&Value>| value.map(value_summary::summarize);
+    found
+        .map(|(path, values)| VaryingField {
+            path,
+            values: values.into_iter().map(summarize).collect(),
+        })
+        .collect()
+}
+
+/// The path of each field in which the values differ, with its value in each; `None` where it was not there.
+pub(crate) fn differing<'a>(values: &[&'a Value]) -> Vec<(String, Vec<Option<&'a Value>>)> {
+    let values = values.iter().copied().map(Some).collect();
     let mut found = Vec::new();
-    compare(String::new(), &values, 0, &mut found);
+    compare(String::new(), values, 0, &mut found);
     found
 }
 
@@ -45,7 +57,12 @@ pub fn changes(before: &Value, now: &Value) -> Option<String> {
 }
 
 /// Compares what is at one place: field by field where all of it has fields, as a whole where one is something else.
-fn compare(path: String, values: &[Option<&Value>], depth: usize, found: &mut Vec<VaryingField>) {
+fn compare<'a>(
+    path: String,
+    values: Vec<Option<&'a Value>>,
+    depth: usize,
+    found: &mut Vec<(String, Vec<Option<&'a Value>>)>,
+) {
     let is_same = values.windows(2).all(|pair| pair.first() == pair.last());
     if is_same || found.len() >= MAX_DIFFERENCES {
         return;
@@ -65,7 +82,7 @@ fn compare(path: String, values: &[Option<&Value>], depth: usize, found: &mut Ve
             .filter_map(|value| value.as_object())
             .flat_map(serde_json::Map::keys);
         for name in names.filter(|name| known.insert(name.as_str())) {
-            let fields: Vec<Option<&Value>> = values
+            let fields = values
                 .iter()
                 .map(|value| value.and_then(|value| value.get(name)))
                 .collect();
@@ -75,24 +92,18 @@ fn compare(path: String, values: &[Option<&Value>], depth: usize, found: &mut Ve
             } else {
                 format!("{path}.{word}")
             };
-            compare(path, &fields, depth + 1, found);
+            compare(path, fields, depth + 1, found);
         }
     } else if depth < MAX_DEPTH && most > 0 && there().all(|value| value.is_array()) {
         for index in 0..most {
-            let items: Vec<Option<&Value>> = values
+            let items = values
                 .iter()
                 .map(|value| value.and_then(|value| value.get(index)))
                 .collect();
-            compare(format!("{path}[{index}]"), &items, depth + 1, found);
+            compare(format!("{path}[{index}]"), items, depth + 1, found);
         }
     } else {
-        found.push(VaryingField {
-            path,
-            values: values
-                .iter()
-                .map(|value| value.map(value_summary::summarize))
-                .collect(),
-        });
+        found.push((path, values));
     }
 }
 

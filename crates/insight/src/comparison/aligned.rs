@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer};
+use serde_json::Value;
 
 use super::{Call, CallList};
+use crate::value_differences;
 
 /// Every call of two runs, in the order in which one reads them: what was removed precedes what came in its place.
 ///
@@ -103,10 +105,35 @@ pub struct ArgumentDifference {
     pub path: String,
     /// The value before; absent when there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub before: Option<serde_json::Value>,
+    pub before: Option<Value>,
     /// The value now; absent when there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub after: Option<serde_json::Value>,
+    pub after: Option<Value>,
+}
+
+impl ArgumentDifference {
+    /// The fields in which two values differ; none when they are the same. Very deep values are compared as a whole, and
+    /// of very many differences the first are given.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tracer_insight::comparison::ArgumentDifference;
+    ///
+    /// let found = ArgumentDifference::between(&json!({"q": ["a"], "n": 1}), &json!({"q": ["a", "b"]}));
+    /// let paths: Vec<&str> = found.iter().map(|difference| difference.path.as_str()).collect();
+    /// assert_eq!(paths, ["n", "q[1]"]);
+    /// ```
+    #[must_use]
+    pub fn between(before: &Value, after: &Value) -> Vec<Self> {
+        let found = value_differences::differing(&[before, after]).into_iter();
+        found
+            .map(|(path, values)| Self {
+                path,
+                before: values.first().copied().flatten().cloned(),
+                after: values.last().copied().flatten().cloned(),
+            })
+            .collect()
+    }
 }
 
 impl AlignedCalls {

@@ -6,7 +6,6 @@ mod align;
 mod aligned;
 mod build;
 mod change;
-mod differences;
 mod lookup;
 mod model;
 pub mod words;
