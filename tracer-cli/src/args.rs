@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use anstyle::Style;
-use clap::error::{ContextKind, ContextValue};
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::commands::{
@@ -153,43 +152,10 @@ fn first_screen(command: &clap::Command) -> String {
     lines.join("\n")
 }
 
-/// Removed commands and options, each with its successor.
-const SUCCESSORS: [(&str, &str); 12] = [
-    ("cassette", "tracer replay FILE --show"),
-    ("proxy", "tracer receive --models"),
-    ("--budget", "--for-llm=TOKENS"),
-    ("--endpoint", "--to URL"),
-    ("--from-run", "tracer export RUN_ID --format cassette"),
-    ("--grpc", "--port PORT"),
-    ("--header", "the variable OTEL_EXPORTER_OTLP_HEADERS"),
-    ("--http", "--port PORT"),
-    ("--listen", "--host HOST"),
-    ("--max-steps", "--policy FILE with step_count"),
-    ("--reverse", "--sort -FIELD"),
-    ("--weight", "--format folded-tokens"),
-];
-
-/// The error with the successor of a removed command or option as its tip.
-fn with_successor(mut error: clap::Error) -> clap::Error {
-    let kinds = [ContextKind::InvalidArg, ContextKind::InvalidSubcommand];
-    let given = kinds
-        .iter()
-        .find_map(|kind| error.get(*kind))
-        .map(ToString::to_string);
-    let known = SUCCESSORS
-        .iter()
-        .find(|(removed, _)| given.as_deref() == Some(removed));
-    if let Some((removed, successor)) = known {
-        let tip = format!("{removed} is gone: use {successor}").into();
-        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
-    }
-    error
-}
-
 impl Cli {
     /// Parses the arguments of the process.
     pub fn parse_process() -> Result<(Self, ArgMatches), clap::Error> {
-        let matches = command().try_get_matches().map_err(with_successor)?;
+        let matches = command().try_get_matches()?;
         Ok((Self::from_arg_matches(&matches)?, matches))
     }
 

@@ -56,15 +56,6 @@ fn a_help_lists_the_global_options_that_the_command_takes(
 }
 
 #[rstest]
-#[case::command(&["proxy"], "tracer receive --models")]
-#[case::option(&["push", "--endpoint", "http://localhost"], "--to URL")]
-fn what_is_gone_names_its_successor(#[case] arguments: &[&str], #[case] successor: &str) {
-    Sandbox::new()
-        .tracer(arguments)
-        .fails(2, &["is gone: use ", successor]);
-}
-
-#[rstest]
 #[case::statistics(&["stats", "--csv", "--json"], "two formats")]
 #[case::comparison(&["diff", "a", "b", "--format", "markdown", "--json"], "two formats")]
 #[case::gate(&["run", "--format", "markdown", "--json", "--", "true"], "two formats")]
