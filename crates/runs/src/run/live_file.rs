@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 
+use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
 use crate::file;
@@ -54,15 +55,18 @@ pub struct LiveFile {
 /// assert_eq!(live.process.pid, Some(std::process::id()));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
 pub struct ProcessIdentity {
     /// Its number.
     pub pid: Option<u32>,
     /// When it started, in the system's own unit.
+    #[serde(rename = "process_start")]
     pub start: Option<String>,
     /// The boot of the machine that it runs on.
     pub boot: Option<String>,
     /// The namespace that its number belongs to.
+    #[serde(rename = "pid_namespace")]
     pub namespace: Option<String>,
     /// The time namespace of its start.
     pub time_namespace: Option<String>,
@@ -135,8 +139,10 @@ impl StartedSpan {
     #[must_use]
     pub fn unfinished(root: &Map<String, Value>) -> Vec<Self> {
         let list = names::UNFINISHED_LIST.find(root).and_then(Value::as_str);
-        let list = list.and_then(|list| serde_json::from_str::<Vec<Object>>(list).ok());
-        list.iter().flatten().filter_map(started_span).collect()
+        let list = list.and_then(|list| serde_json::from_str::<Vec<Value>>(list).ok());
+        let lines = list.into_iter().flatten();
+        let lines = lines.filter_map(|line| serde_json::from_value::<StartedLine>(line).ok());
+        lines.filter_map(StartedLine::parse).collect()
     }
 }
 
@@ -160,22 +166,66 @@ impl LiveFile {
 /// More than this is never read of the first line of a `.live`, in bytes.
 const MAX_HEADER_BYTES: u64 = 256 * 1024;
 
+/// The first line, as the SDK writes it.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Header {
+    run_name: Option<String>,
+    tags: BTreeMap<String, Value>,
+    started_at: Option<String>,
+    #[serde(flatten)]
+    process: ProcessIdentity,
+    /// `None` where the line has no such field.
+    #[serde(deserialize_with = "present")]
+    lock: Option<Value>,
+    lock_descriptor: Option<u32>,
+}
+
+fn present<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(value).map(Some)
+}
+
+/// The line of a timed span, and its entry in the root's list of those that had not ended.
+#[derive(Deserialize)]
+struct StartedLine {
+    span_id: String,
+    #[serde(default)]
+    parent_span_id: Option<String>,
+    name: String,
+    #[serde(default)]
+    r#type: String,
+    start_time: String,
+}
+
+impl StartedLine {
+    fn parse(self) -> Option<StartedSpan> {
+        let mut types = [EventType::LlmCall, EventType::ToolCall, EventType::StateUpdate].into_iter();
+        Some(StartedSpan {
+            span_id: self.span_id.parse().ok()?,
+            parent_span_id: self.parent_span_id.and_then(|id| id.parse().ok()),
+            name: self.name,
+            event_type: types
+                .find(|known| known.as_str() == self.r#type)
+                .unwrap_or(EventType::Unknown),
+            start_time: self.start_time.parse().ok()?,
+        })
+    }
+}
+
 /// Reads who records the run in a directory. Where the first line names no lock, it is an emitter that locks `.live`.
 pub(super) fn read_recorder(directory: &Path) -> RecordingProcess {
-    let header = read(directory, MAX_HEADER_BYTES)
-        .and_then(|bytes| object(bytes.split(|&byte| byte == b'\n').next()?))
-        .unwrap_or_default();
-    let lock = match header.get("lock") {
-        None => LockPlace::OnLiveFile,
-        Some(Value::String(name)) if name == LOCK_FILE => LockPlace::Beside {
-            descriptor: number(&header, "lock_descriptor"),
-        },
-        // Never another path: the file may be somebody else's.
-        Some(_) => LockPlace::Nowhere,
-    };
+    let header = read(directory, MAX_HEADER_BYTES).and_then(|bytes| header(&bytes));
+    let header = header.unwrap_or_default();
     RecordingProcess {
-        process: identity(&header),
-        lock,
+        lock: match header.lock {
+            None => LockPlace::OnLiveFile,
+            Some(Value::String(name)) if name == LOCK_FILE => LockPlace::Beside {
+                descriptor: header.lock_descriptor,
+            },
+            // Never another path: the file may be somebody else's.
+            Some(_) => LockPlace::Nowhere,
+        },
+        process: header.process,
     }
 }
 
@@ -187,24 +237,8 @@ fn read(directory: &Path, most: u64) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-type Object = BTreeMap<String, Value>;
-
-fn text(object: &Object, key: &str) -> Option<String> {
-    object.get(key).and_then(Value::as_str).map(str::to_owned)
-}
-
-fn number(object: &Object, key: &str) -> Option<u32> {
-    u32::try_from(object.get(key)?.as_u64()?).ok()
-}
-
-fn identity(header: &Object) -> ProcessIdentity {
-    ProcessIdentity {
-        pid: number(header, "pid"),
-        start: text(header, "process_start"),
-        boot: text(header, "boot"),
-        namespace: text(header, "pid_namespace"),
-        time_namespace: text(header, "time_namespace"),
-    }
+fn header(bytes: &[u8]) -> Option<Header> {
+    serde_json::from_slice(bytes.split(|&byte| byte == b'\n').next()?).ok()
 }
 
 /// Reads the `.live` of a run directory; `None` when there is none or its first line cannot be read.
@@ -224,48 +258,20 @@ fn identity(header: &Object) -> ProcessIdentity {
 #[must_use]
 pub fn read_live_file(directory: &Path) -> Option<LiveFile> {
     let bytes = read(directory, MAX_BYTES)?;
-    let mut lines = bytes.split(|&byte| byte == b'\n').map(object);
-    let header = lines.next()??;
-    Some(LiveFile {
-        run_name: text(&header, "run_name"),
-        tags: tags(&header),
-        started_at: text(&header, "started_at")?.parse().ok()?,
-        process: identity(&header),
-        started: lines.flatten().filter_map(|line| started_span(&line)).collect(),
-    })
-}
-
-fn tags(header: &Object) -> Tags {
+    let header = header(&bytes)?;
     let mut tags = Tags::default();
-    for (key, value) in header
-        .get("tags")
-        .and_then(Value::as_object)
-        .into_iter()
-        .flatten()
-    {
+    for (key, value) in header.tags {
         // An entry that is not a tag is skipped, as everything that cannot be read.
-        let _ = tags.set(key, value.as_str().unwrap_or_default());
+        let _ = tags.set(&key, value.as_str().unwrap_or_default());
     }
-    tags
-}
-
-fn object(line: &[u8]) -> Option<Object> {
-    serde_json::from_slice(line).ok()
-}
-
-fn started_span(line: &Object) -> Option<StartedSpan> {
-    let text = |key: &str| line.get(key).and_then(Value::as_str);
-    let types = [EventType::LlmCall, EventType::ToolCall, EventType::StateUpdate];
-    let word = text("type").unwrap_or_default();
-    Some(StartedSpan {
-        span_id: text("span_id")?.parse().ok()?,
-        parent_span_id: text("parent_span_id").and_then(|id| id.parse().ok()),
-        name: text("name")?.to_owned(),
-        event_type: types
-            .into_iter()
-            .find(|known| known.as_str() == word)
-            .unwrap_or(EventType::Unknown),
-        start_time: text("start_time")?.parse().ok()?,
+    let lines = bytes.split(|&byte| byte == b'\n').skip(1);
+    let started = lines.filter_map(|line| serde_json::from_slice::<StartedLine>(line).ok()?.parse());
+    Some(LiveFile {
+        run_name: header.run_name,
+        tags,
+        started_at: header.started_at?.parse().ok()?,
+        process: header.process,
+        started: started.collect(),
     })
 }
 
