@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use tracer_insight::profile::RunProfile;
-use tracer_runs::has_loop;
+use tracer_runs::first_loop;
 use tracer_sdk::format::{EventType, Payload, Record};
 use tracer_sdk::guardrails::StopOnLoop;
 use tracer_sdk::testing::{Captured, capture};
@@ -61,6 +61,10 @@ fn record(scripts: &[Script], turns: &[usize], are_agents: bool) -> Captured<()>
             }
         }
     })
+}
+
+fn has_loop(records: &[Record]) -> bool {
+    first_loop(&records.iter().collect::<Vec<_>>()).is_some()
 }
 
 fn warnings(records: &[Record]) -> Vec<&Record> {

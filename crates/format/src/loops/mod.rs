@@ -21,6 +21,6 @@ pub use numbers::{of_prompt, of_value as number_of_json};
 pub use signature::StepSignature;
 pub(crate) use trail::{ATTEMPT_OF, CONVERSATION};
 pub use trail::{Branch, Judged, Trail, TrailEntry};
-pub use trail::{branches, compare_repetitions, first_loop, has_loop, is_attempt};
+pub use trail::{branches, compare_repetitions, first_loop, is_attempt};
 pub use value::{of_scalar, of_text, of_value};
 pub use warning::{LoopWarning, PatternType};

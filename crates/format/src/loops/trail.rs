@@ -369,15 +369,6 @@ pub fn compare_repetitions(records: &[&Record], length: usize) -> Likeness {
     compared(&entries, length.max(1))
 }
 
-/// Returns whether a run with these records looped, see [`Trail::has_loop`].
-pub fn has_loop<'a>(records: impl IntoIterator<Item = &'a Record>) -> bool {
-    let mut trail = Trail::default();
-    for record in records {
-        trail.take(record, &value::of_scalar);
-    }
-    trail.has_loop()
-}
-
 /// For each of the records of a run the number of its branch; equal numbers are one branch.
 pub fn branches(records: &[&Record]) -> Vec<u64> {
     let mut spans = SpanTree::default();

@@ -3,7 +3,6 @@
 
 mod filter;
 mod listing;
-mod loops;
 mod parallel;
 mod select;
 mod status;
@@ -20,7 +19,6 @@ use std::path::{Path, PathBuf};
 
 pub use filter::{NamePattern, RunFilter, matches_glob};
 use listing::{Placed, read_all};
-pub use loops::{Likeness, branches, compare_repetitions, first_loop, has_loop, is_attempt};
 pub use select::{SelectError, steps_before_latest};
 pub use status::RunStatus;
 pub use summary::{RunDirectory, RunSummary, has_looped};

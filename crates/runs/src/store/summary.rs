@@ -1,10 +1,7 @@
 //! [`RunSummary`]: a run in a list, without its spans.
 
-use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use std::time::SystemTime;
 
 use super::parallel::in_turns;
 use super::status::RunStatus;
@@ -12,10 +9,9 @@ use crate::log::end_problems;
 use crate::run::{
     InvalidRun, Liveness, LoadedRun, RunReader, Strictness, probe_liveness, read_live_file, read_meta_file,
 };
-use parking_lot::Mutex;
 use tracer_format::loops::{self, Trail};
 use tracer_format::parse::read_meta;
-use tracer_format::{Counts, META_FILE, Problem, ProblemCode, RecordedStatus, RunMeta, Timestamp, TraceId};
+use tracer_format::{Counts, Problem, ProblemCode, RecordedStatus, RunMeta, Timestamp, TraceId};
 
 /// Location of a run.
 ///
@@ -328,32 +324,7 @@ impl RunSummary {
     #[must_use]
     pub fn has_looped(&self) -> bool {
         let meta = self.meta.as_ref();
-        meta.is_ok_and(|meta| has_looped(meta, || self.spans_loop_once()))
-    }
-
-    /// [`RunSummary::spans_loop`], read once for each `meta.json`: a viewer asks again and again.
-    fn spans_loop_once(&self) -> bool {
-        static KNOWN: Mutex<BTreeMap<PathBuf, (SystemTime, bool)>> = Mutex::new(BTreeMap::new());
-        /// Answers that are kept.
-        const MAX_CACHED: usize = 10_000;
-
-        let path = &self.directory.path;
-        let changed = fs::metadata(path.join(META_FILE)).and_then(|metadata| metadata.modified());
-        let Ok(changed) = changed else {
-            return self.spans_loop();
-        };
-        let cached = KNOWN.lock().get(path).copied();
-        if let Some((_, looped)) = cached.filter(|(then, _)| *then == changed) {
-            return looped;
-        }
-        // Not under the lock: a log may be long.
-        let looped = self.spans_loop();
-        let mut known = KNOWN.lock();
-        if known.len() >= MAX_CACHED {
-            known.clear();
-        }
-        known.insert(path.clone(), (changed, looped));
-        looped
+        meta.is_ok_and(|meta| has_looped(meta, || self.spans_loop()))
     }
 
     /// Returns whether the spans have a loop. Where they cannot be read, or lack the warnings, the counts of
