@@ -1,44 +1,7 @@
-//! The order of steps: numbered as they happened, arranged as they are nested. Every surface numbers and nests here.
-
-use tracer_sdk::format::{EventType, Timestamp};
+//! The order of steps: arranged as they are nested. Every surface nests here.
 
 /// Placeholder for a step that is not there.
 pub const NONE: u32 = u32::MAX;
-
-/// Numbers what a run consists of, in the order of time: steps from 1, the run itself 0.
-///
-/// `records` come in the order of the projection, `in_flight` in any. Calls in flight come after the records of the same
-/// instant; the end of the run is left out. A damaged run may have more than one root: the first is the run, the others
-/// are steps, so that what is nested in them stays visible as theirs.
-pub fn numbered<Place: Ord>(
-    records: impl IntoIterator<Item = (Timestamp, EventType, Place)>,
-    in_flight: impl IntoIterator<Item = (Timestamp, Place)>,
-) -> impl Iterator<Item = (usize, Place)> {
-    let mut in_flight: Vec<(Timestamp, Place)> = in_flight.into_iter().collect();
-    in_flight.sort_unstable();
-    let mut in_flight = in_flight.into_iter().peekable();
-    let mut records = records
-        .into_iter()
-        .filter(|(_, event_type, _)| *event_type != EventType::RunEnd)
-        .peekable();
-    let (mut has_started, mut number) = (false, 0);
-    std::iter::from_fn(move || {
-        let next_record = records.peek().map(|(instant, ..)| *instant);
-        let is_due = |started: &(Timestamp, Place)| next_record.is_none_or(|instant| started.0 < instant);
-        let (event_type, place) = match in_flight.next_if(is_due) {
-            Some((_, place)) => (None, place),
-            None => records
-                .next()
-                .map(|(_, event_type, place)| (Some(event_type), place))?,
-        };
-        if event_type == Some(EventType::RunStart) && !has_started {
-            has_started = true;
-            return Some((0, place));
-        }
-        number += 1;
-        Some((number, place))
-    })
-}
 
 /// An item in its place among nested ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,30 +83,6 @@ pub(crate) fn for_each_nested(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn at(microseconds: i64) -> Timestamp {
-        Timestamp::from_unix_microseconds(microseconds)
-    }
-
-    #[test]
-    fn calls_in_flight_are_numbered_among_the_records() {
-        let records = [
-            (at(0), EventType::RunStart, "run"),
-            (at(1), EventType::ToolCall, "first"),
-            (at(3), EventType::RunStart, "second root"),
-            (at(3), EventType::RunEnd, "end"),
-        ];
-        let in_flight = [(at(9), "last"), (at(1), "between")];
-        let numbers: Vec<(usize, &str)> = numbered(records, in_flight).collect();
-        let expected = [
-            (0, "run"),
-            (1, "first"),
-            (2, "between"),
-            (3, "second root"),
-            (4, "last"),
-        ];
-        assert_eq!(numbers, expected);
-    }
 
     #[test]
     fn every_item_has_one_place_even_in_a_cycle() {

@@ -4,9 +4,9 @@
 use std::collections::HashMap;
 
 use tracer_runs::{LogIndex, PromotedRecord, RecordSource, StartedSpan};
-use tracer_sdk::format::SpanId;
+use tracer_sdk::format::{EventType, SpanId};
 
-use crate::step_order::{NONE, for_each_nested, numbered};
+use crate::step_order::{NONE, for_each_nested};
 
 /// The source of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -147,24 +147,43 @@ fn is_root(index: &LogIndex, source: RowSource) -> bool {
         if index.span(position as usize).is_some_and(|span| span.parent_span_id.is_none()))
 }
 
-/// The rows in the order of the projection, each with its number.
+/// The rows in the order of time, numbered: steps from 1, the run itself 0.
+///
+/// Calls in flight come after the records of the same instant; the end of the run is left out. A damaged run may have more
+/// than one root: the first is the run, the others are steps, so that what is nested in them stays visible as theirs.
 fn in_time(index: &LogIndex, in_flight: &[StartedSpan]) -> Vec<Item> {
     let records = index.in_order().into_iter().filter_map(|source| {
         let header = index.header(source).filter(|header| !header.is_leftover)?;
-        let source = match source {
+        let row = match source {
             RecordSource::Span(position) => RowSource::Span(position),
             RecordSource::Promoted(number) => RowSource::Promoted(number),
         };
-        Some((header.instant, header.event_type, source))
+        Some((header.instant, header.event_type, row))
     });
-    let in_flight = (0..)
-        .zip(in_flight)
-        .map(|(place, started)| (started.start_time.instant(), RowSource::InFlight(place)));
-    let item = |(number, source)| Item {
-        source,
-        number: u32::try_from(number).unwrap_or(NONE),
-    };
-    numbered(records, in_flight).map(item).collect()
+    let records = records.filter(|(_, event_type, _)| *event_type != EventType::RunEnd);
+    let in_flight = (0..).zip(in_flight);
+    let in_flight = in_flight.map(|(place, started)| {
+        let row = RowSource::InFlight(place);
+        (started.start_time.instant(), started.event_type, row)
+    });
+    let mut rows: Vec<_> = records.chain(in_flight).collect();
+    rows.sort_by_key(|(instant, ..)| *instant);
+    let run = rows
+        .iter()
+        .position(|(_, event_type, _)| *event_type == EventType::RunStart);
+    let rows = rows.into_iter().enumerate();
+    let items = rows.map(|(at, (.., source))| {
+        let number = match run {
+            Some(run) if run == at => 0,
+            Some(run) if run < at => at,
+            _ => at + 1,
+        };
+        Item {
+            source,
+            number: u32::try_from(number).unwrap_or(NONE),
+        }
+    });
+    items.collect()
 }
 
 /// The item that each item is nested in.
@@ -233,4 +252,40 @@ fn parents(
             .map_or(if is_run_missing { run } else { NONE }, of_id),
     };
     items.iter().map(parent).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use tracer_sdk::format::Timestamp;
+    use tracer_sdk::testing::capture;
+
+    use super::*;
+
+    #[test]
+    fn calls_in_flight_are_numbered_among_the_records() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = capture(|| (0..2).try_for_each(|_| tracer_sdk::tool_call("search").record()));
+        let index = LogIndex::open(&run.save(folder.path()).unwrap(), None, false).unwrap();
+        let started = |at: Timestamp| StartedSpan {
+            span_id: "00f067aa0ba902b7".parse().unwrap(),
+            parent_span_id: None,
+            name: "search".to_owned(),
+            event_type: EventType::ToolCall,
+            start_time: at.to_string().parse().unwrap(),
+        };
+        let in_flight = [
+            started("2100-01-01T00:00:00Z".parse().unwrap()),
+            started(index.span(0).unwrap().start),
+        ];
+        let items = in_time(&index, &in_flight);
+        let numbered: Vec<_> = items.iter().map(|item| (item.number, item.source)).collect();
+        let expected = [
+            (0, RowSource::Span(2)),
+            (1, RowSource::Span(0)),
+            (2, RowSource::InFlight(1)),
+            (3, RowSource::Span(1)),
+            (4, RowSource::InFlight(0)),
+        ];
+        assert_eq!(numbered, expected);
+    }
 }
