@@ -89,31 +89,7 @@ impl Write for Hashing {
 /// Writes a value as JSON without spaces, the keys of objects sorted: the same text in every program, whatever order the
 /// objects have in memory.
 pub fn write_canonical(value: &Value, out: &mut impl Write) -> io::Result<()> {
-    match value {
-        Value::Object(object) => {
-            let mut entries: Vec<(&String, &Value)> = object.iter().collect();
-            entries.sort_unstable_by_key(|(key, _)| *key);
-            out.write_all(b"{")?;
-            for (number, (key, value)) in entries.into_iter().enumerate() {
-                if number > 0 {
-                    out.write_all(b",")?;
-                }
-                serde_json::to_writer(&mut *out, key)?;
-                out.write_all(b":")?;
-                write_canonical(value, out)?;
-            }
-            out.write_all(b"}")
-        }
-        Value::Array(items) => {
-            out.write_all(b"[")?;
-            for (number, item) in items.iter().enumerate() {
-                if number > 0 {
-                    out.write_all(b",")?;
-                }
-                write_canonical(item, out)?;
-            }
-            out.write_all(b"]")
-        }
-        plain => Ok(serde_json::to_writer(out, plain)?),
-    }
+    let mut sorted = value.clone();
+    sorted.sort_all_objects();
+    Ok(serde_json::to_writer(out, &sorted)?)
 }
