@@ -1,8 +1,8 @@
 //! The model and tool calls of a run in little memory: a run may have a million.
 
-use std::collections::HashMap;
 use std::io::Write as _;
 
+use indexmap::IndexSet;
 use serde::Serialize;
 
 use crate::digest::{fingerprint, write_canonical};
@@ -22,8 +22,7 @@ use tracer_sdk::format::{EventType, Payload, Record, RecordedStatus, SpanId};
 #[derive(Debug, Clone, Default)]
 pub struct CallList {
     calls: Vec<StoredCall>,
-    names: Vec<String>,
-    numbers: HashMap<String, u32>,
+    names: IndexSet<String>,
     /// Steps seen so far: records without `RUN_START` and `RUN_END`.
     steps: u32,
 }
@@ -215,7 +214,10 @@ impl CallList {
             } else {
                 EventType::ToolCall
             },
-            name: self.names.get(stored.name as usize).map_or("", String::as_str),
+            name: self
+                .names
+                .get_index(stored.name as usize)
+                .map_or("", String::as_str),
             is_failed: stored.is_failed,
             fingerprint: stored.fingerprint,
         }
@@ -223,13 +225,9 @@ impl CallList {
 
     /// The number of a name.
     fn number_of(&mut self, name: &str) -> u32 {
-        if let Some(number) = self.numbers.get(name) {
-            return *number;
-        }
+        let known = self.names.get_index_of(name);
+        let number = known.unwrap_or_else(|| self.names.insert_full(name.to_owned()).0);
         // A list of 2³² names would not fit into memory.
-        let number = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
-        self.names.push(name.to_owned());
-        self.numbers.insert(name.to_owned(), number);
-        number
+        u32::try_from(number).unwrap_or(u32::MAX)
     }
 }

@@ -5,6 +5,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::InvalidRun;
 use tracer_format::Problem;
 
 /// Why spans of another program could not be stored.
@@ -48,6 +49,14 @@ impl ImportError {
     pub(super) fn at(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Io { path, source }
+    }
+}
+
+impl From<InvalidRun> for ImportError {
+    fn from(invalid: InvalidRun) -> Self {
+        Self::RunDamaged {
+            problems: invalid.problems,
+        }
     }
 }
 

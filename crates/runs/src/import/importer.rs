@@ -29,7 +29,7 @@ use tracer_sdk::settings::Settings;
 /// let span = capture(|| ()).spans.remove(0); // in place of one that another program sent
 /// let mut run = importer.start(span.trace_id, "weather", span.start_time.instant())?;
 /// run.append(&[ImportedSpan::new(span.clone())])?;
-/// run.complete(span.span_id, "weather")?;
+/// run.complete_with(span.span_id, "weather", |_| Vec::new())?;
 /// assert_eq!(LoadedRun::read(run.directory())?.spans.len(), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -125,7 +125,7 @@ impl Importer {
     /// span.attributes.insert("input.value".to_owned(), "hello".into());
     /// let mut run = importer.start(span.trace_id, "weather", span.start_time.instant())?;
     /// run.append(&[ImportedSpan::new(span.clone())])?;
-    /// run.complete(span.span_id, "weather")?;
+    /// run.complete_with(span.span_id, "weather", |_| Vec::new())?;
     /// let run = tracer_runs::LoadedRun::read(run.directory())?;
     /// assert_eq!(run.spans[0].attributes["input.value"], "__OMITTED__ (5 bytes)");
     /// assert_eq!(run.spans[0].name, "captured");

@@ -40,29 +40,27 @@ pub(super) struct KnownSpans {
     pub(super) last_end: Option<Timestamp>,
 }
 
+/// Reads the spans in the log of a directory; none where there is no log, or nothing but a torn line.
+pub(super) fn for_each_span(directory: &Path, mut work: impl FnMut(SpanRecord)) -> Result<(), ImportError> {
+    let path = directory.join(SPANS_FILE);
+    if path.symlink_metadata().map_or(true, |found| found.len() == 0) {
+        return Ok(());
+    }
+    let run = match RunReader::open(directory, Strictness::Lenient) {
+        Err(invalid) if invalid.span_count.unwrap_or(0) == 0 => return Ok(()),
+        opened => opened?,
+    };
+    for span in run.records.into_spans() {
+        work(span.map_err(|error| ImportError::at(&path)(std::io::Error::other(error.to_string())))?);
+    }
+    Ok(())
+}
+
 impl KnownSpans {
-    /// The spans in the log of this directory; none where there is no log.
+    /// The spans in the log of this directory.
     pub(super) fn read(directory: &Path) -> Result<Self, ImportError> {
         let mut known = Self::default();
-        let path = directory.join(SPANS_FILE);
-        if path.symlink_metadata().map_or(true, |found| found.len() == 0) {
-            return Ok(known);
-        }
-        let run = match RunReader::open(directory, Strictness::Lenient) {
-            Ok(run) => run,
-            // Nothing but a torn line.
-            Err(invalid) if invalid.span_count.unwrap_or(0) == 0 => return Ok(known),
-            Err(invalid) => {
-                return Err(ImportError::RunDamaged {
-                    problems: invalid.problems,
-                });
-            }
-        };
-        for span in run.records.into_spans() {
-            let span =
-                span.map_err(|error| ImportError::at(&path)(std::io::Error::other(error.to_string())))?;
-            known.add(&span, None);
-        }
+        for_each_span(directory, |span| known.add(&span, None))?;
         Ok(known)
     }
 

@@ -7,12 +7,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use rustc_hash::FxHasher;
 use serde::Serialize;
 
 use super::encoder::{encode, run_name};
 use super::error::ImportError;
 use super::rules::{IMPORTED, ImportRules};
-use super::scan::{KnownSpan, KnownSpans, LogShape};
+use super::scan::{self, KnownSpan, KnownSpans, LogShape};
 use crate::{RunReader, Strictness, count_records, spans_to_events};
 use tracer_format::FORK_KEY;
 use tracer_format::{
@@ -48,7 +49,7 @@ const SOURCE_START: &str = "tracer.source_start";
 /// run.append(&[ImportedSpan::new(span.clone())])?;
 /// run.promote("weather")?;
 /// assert_eq!(run.phase(), RunPhase::Running);
-/// run.complete(span.span_id, "weather")?;
+/// run.complete_with(span.span_id, "weather", |_| Vec::new())?;
 /// assert_eq!(run.phase(), RunPhase::Completed);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -92,7 +93,9 @@ impl ImportedSpan {
     /// ```
     #[must_use]
     pub fn new(record: SpanRecord) -> Self {
-        let mut hasher = FingerprintHasher::default();
+        // The standard library's hash withstands attacks, for 8,000 instructions of a span of 1 kB: a fifth of all until it is
+        // written. Where two spans with one ID had one fingerprint, the second would be counted as repeated.
+        let mut hasher = FxHasher::default();
         hash_span(&record, &mut hasher);
         Self {
             fingerprint: Some(hasher.finish()),
@@ -101,34 +104,7 @@ impl ImportedSpan {
     }
 }
 
-/// A hash of some instructions for eight bytes. Where two spans with one ID had one fingerprint, the second would be counted
-/// as repeated, not as differing; nothing else depends on it. The standard library's hash withstands attacks, for 8,000
-/// instructions of a span of 1 kB: a fifth of all until it is written.
-#[derive(Debug, Default)]
-struct FingerprintHasher(u64);
-
-impl Hasher for FingerprintHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        let mut mix = |word: [u8; 8]| {
-            let word = u64::from_le_bytes(word);
-            let mixed = (self.0 ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            self.0 = (mixed ^ mixed >> 32).rotate_left(23);
-        };
-        let (words, rest) = bytes.as_chunks::<8>();
-        words.iter().copied().for_each(&mut mix);
-        if !rest.is_empty() {
-            let mut last = [0; 8];
-            last[..rest.len()].copy_from_slice(rest);
-            mix(last);
-        }
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
-    }
-}
-
-fn hash_span(span: &SpanRecord, hasher: &mut FingerprintHasher) {
+fn hash_span(span: &SpanRecord, hasher: &mut FxHasher) {
     (span.span_id, span.parent_span_id, &span.name, span.kind).hash(hasher);
     span.start_time.instant().hash(hasher);
     span.end_time
@@ -219,7 +195,7 @@ struct RunMetaFile<'a> {
 /// let span = capture(|| ()).spans.remove(0);
 /// let mut run = importer.start(span.trace_id, "weather", span.start_time.instant())?;
 /// run.append(&[ImportedSpan::new(span.clone())])?;
-/// run.complete(span.span_id, "weather")?;
+/// run.complete_with(span.span_id, "weather", |_| Vec::new())?;
 /// assert!(tracer_runs::validate(run.directory()).is_valid());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -342,7 +318,7 @@ impl RunWriter {
     /// let origin = "20000000000000000000000000000002".parse().unwrap();
     /// run.mark_fork(ForkOrigin { run: origin, at: 3, changes: Vec::new() })?;
     /// run.append(&[ImportedSpan::new(span.clone())])?;
-    /// run.complete(span.span_id, "weather")?;
+    /// run.complete_with(span.span_id, "weather", |_| Vec::new())?;
     /// let run = tracer_runs::LoadedRun::read(run.directory())?;
     /// assert_eq!(run.meta.fork().unwrap().run, origin);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -711,7 +687,7 @@ impl RunWriter {
     /// let span = capture(|| ()).spans.remove(0);
     /// let mut run = importer.start(span.trace_id, "weather", span.start_time.instant())?;
     /// run.append(&[ImportedSpan::new(span.clone())])?;
-    /// run.complete(span.span_id, "weather")?;
+    /// run.complete_with(span.span_id, "weather", |_| Vec::new())?;
     /// run.reopen()?;
     /// assert_eq!(run.phase(), RunPhase::Running);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -822,20 +798,8 @@ impl RunWriter {
     /// # Errors
     ///
     /// What reading the run can fail with.
-    pub fn for_each_span(&self, mut work: impl FnMut(SpanRecord)) -> Result<(), ImportError> {
-        let path = self.directory.join(SPANS_FILE);
-        if self.known.spans.is_empty() {
-            return Ok(());
-        }
-        let run = RunReader::open(&self.directory, Strictness::Lenient).map_err(|invalid| {
-            ImportError::RunDamaged {
-                problems: invalid.problems,
-            }
-        })?;
-        for span in run.records.into_spans() {
-            work(span.map_err(|error| ImportError::at(&path)(io::Error::other(error.to_string())))?);
-        }
-        Ok(())
+    pub fn for_each_span(&self, work: impl FnMut(SpanRecord)) -> Result<(), ImportError> {
+        scan::for_each_span(&self.directory, work)
     }
 
     /// The spans in the log, to be appended to another run.
@@ -886,7 +850,7 @@ impl RunWriter {
     ///     span.name = "root".to_owned();
     ///     true
     /// })?;
-    /// run.complete(span.span_id, "weather")?;
+    /// run.complete_with(span.span_id, "weather", |_| Vec::new())?;
     /// assert_eq!(tracer_runs::LoadedRun::read(run.directory())?.spans[0].name, "root");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -951,7 +915,8 @@ impl RunWriter {
         Ok(())
     }
 
-    /// Ends the run: `root`, which must be its only span without a parent, says when and how.
+    /// Ends the run: `root`, which must be its only span without a parent, says when and how. Appends the loop warnings that
+    /// `warnings` finds in the run, which is read once for them and for its counts.
     ///
     /// ```
     /// use tracer_sdk::format::RecordedStatus;
@@ -964,7 +929,7 @@ impl RunWriter {
     /// let span = capture(|| ()).spans.remove(0);
     /// let mut run = importer.start(span.trace_id, "weather", span.start_time.instant())?;
     /// run.append(&[ImportedSpan::new(span.clone())])?;
-    /// run.complete(span.span_id, "weather agent")?;
+    /// run.complete_with(span.span_id, "weather agent", |_| Vec::new())?;
     /// let run = tracer_runs::LoadedRun::read(run.directory())?;
     /// assert_eq!(run.meta.status, RecordedStatus::Ok);
     /// assert_eq!(run.meta.run_name.as_deref(), Some("weather agent"));
@@ -974,35 +939,6 @@ impl RunWriter {
     /// # Errors
     ///
     /// What reading the run can fail with, and [`ImportError::Io`]; it may be tried again.
-    pub fn complete(&mut self, root: SpanId, name: &str) -> Result<(), ImportError> {
-        self.complete_with(root, name, |_| Vec::new())
-    }
-
-    /// Does the same, and appends the loop warnings that `warnings` finds in the run, which is read once for them and for
-    /// its counts.
-    ///
-    /// ```
-    /// use tracer_runs::import::{ImportedSpan, Importer};
-    /// use tracer_sdk::settings::Settings;
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
-    /// let span = capture(|| ()).spans.remove(0);
-    /// let mut run = importer.start(span.trace_id, "weather", span.start_time.instant())?;
-    /// run.append(&[ImportedSpan::new(span.clone())])?;
-    /// let mut spans = 0;
-    /// run.complete_with(span.span_id, "weather", |run| {
-    ///     spans = run.records.index().len();
-    ///     Vec::new()
-    /// })?;
-    /// assert_eq!(spans, 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// As [`complete`](Self::complete).
     pub fn complete_with(
         &mut self,
         root: SpanId,
@@ -1080,7 +1016,7 @@ impl RunWriter {
     /// let mut run = importer.start(span.trace_id, "weather", span.start_time.instant())?;
     /// run.append(&[ImportedSpan::new(span.clone())])?;
     /// run.note_parallel(2);
-    /// run.complete(span.span_id, "weather")?;
+    /// run.complete_with(span.span_id, "weather", |_| Vec::new())?;
     /// assert_eq!(tracer_runs::LoadedRun::read(run.directory())?.meta.parallel_calls(), 2);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -1096,11 +1032,7 @@ impl RunWriter {
     ) -> Result<(), ImportError> {
         let name = run_name(name, &self.rules.redactor);
         let before = self.log.length_now();
-        let mut run = RunReader::open(&self.directory, Strictness::Lenient).map_err(|invalid| {
-            ImportError::RunDamaged {
-                problems: invalid.problems,
-            }
-        })?;
+        let mut run = RunReader::open(&self.directory, Strictness::Lenient)?;
         let mut counts = run.counts();
         let warnings = warnings(&mut run);
         // Another process may have appended to the log meanwhile.

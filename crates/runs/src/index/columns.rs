@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use indexmap::IndexSet;
 use memchr::memmem::Finder;
 
 use super::price_column::PriceColumn;
@@ -101,7 +102,7 @@ pub(super) struct Columns {
     usages: HashMap<usize, Usage>,
     /// The line of each span, until the columns are matched with the entries.
     lines: Vec<u64>,
-    names: NameIndex,
+    names: IndexSet<Box<str>>,
     promoted: Vec<Promoted>,
     /// The calls that other emitters recorded, until the columns are matched with the entries.
     calls: Vec<CallReport>,
@@ -119,24 +120,6 @@ pub(super) struct Columns {
 pub(super) struct Promoted {
     pub(super) place: LinePlace,
     pub(super) record: PromotedRecord,
-}
-
-#[derive(Debug, Default)]
-struct NameIndex {
-    texts: Vec<Box<str>>,
-    numbers: HashMap<Box<str>, u32>,
-}
-
-impl NameIndex {
-    fn number(&mut self, text: &str) -> u32 {
-        if let Some(number) = self.numbers.get(text) {
-            return *number;
-        }
-        let number = u32::try_from(self.texts.len()).unwrap_or(u32::MAX);
-        self.texts.push(text.into());
-        self.numbers.insert(text.into(), number);
-        number
-    }
 }
 
 impl SpanVisitor for Columns {
@@ -172,11 +155,10 @@ impl SpanVisitor for Columns {
         if tokens.as_ref().is_some_and(|tokens| !is_refused(&span, tokens)) {
             self.prices.set_of_span(self.spans.len(), &span);
         }
+        let name = self.number_of(&display_name(&span.name, &span.facts(), event_type));
         self.spans.push(SpanColumns {
             duration: duration(&span).unwrap_or(NO_DURATION),
-            name: self
-                .names
-                .number(&display_name(&span.name, &span.facts(), event_type)),
+            name,
             signature: signature(&span, event_type),
             tokens_in: column(tokens.and_then(|tokens| tokens.prompt_tokens)),
             tokens_out: column(tokens.and_then(|tokens| tokens.completion_tokens)),
@@ -270,14 +252,18 @@ impl Columns {
     }
 
     pub(super) fn name(&self, number: u32) -> &str {
-        self.names
-            .texts
-            .get(number as usize)
-            .map_or("", |text| text.as_ref())
+        self.names.get_index(number as usize).map_or("", AsRef::as_ref)
+    }
+
+    /// The number of a name.
+    fn number_of(&mut self, name: &str) -> u32 {
+        let known = self.names.get_index_of(name);
+        let number = known.unwrap_or_else(|| self.names.insert_full(name.into()).0);
+        u32::try_from(number).unwrap_or(u32::MAX)
     }
 
     pub(super) fn names(&self) -> impl ExactSizeIterator<Item = &str> {
-        self.names.texts.iter().map(AsRef::as_ref)
+        self.names.iter().map(AsRef::as_ref)
     }
 
     /// The lines of the facts that were scan.
@@ -306,18 +292,13 @@ impl Columns {
         self.calls.append(&mut other.calls);
         self.root = self.root.or(other.root);
         self.warnings.merge(other.warnings);
-        if self.spans.is_empty() && self.names.texts.is_empty() {
+        if self.spans.is_empty() && self.names.is_empty() {
             // The columns of a whole log are not copied.
             self.spans = other.spans;
             self.names = other.names;
             return other.promoted;
         }
-        let numbers: Vec<u32> = other
-            .names
-            .texts
-            .iter()
-            .map(|text| self.names.number(text))
-            .collect();
+        let numbers: Vec<u32> = other.names.iter().map(|name| self.number_of(name)).collect();
         self.spans.extend(other.spans.into_iter().map(|span| SpanColumns {
             name: numbers.get(span.name as usize).copied().unwrap_or_default(),
             ..span

@@ -1,16 +1,15 @@
 //! [`PriceColumn`]: what decides the price of each model call of a log, apart from its tokens.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
 
+use indexmap::IndexSet;
 use tracer_format::project::{SpanView, is_replayed, model, provider, response_model};
 use tracer_sdk::prices::{CallPriceKey, NoPrice, Price, Prices};
 
 /// The keys of the calls, each key once: a run has few models.
 #[derive(Debug, Default)]
 pub(super) struct PriceColumn {
-    keys: Vec<Arc<CallPriceKey>>,
-    numbers: HashMap<Arc<CallPriceKey>, u32>,
+    keys: IndexSet<CallPriceKey>,
     /// The number of the key of each call, by the position of its span.
     calls: BTreeMap<usize, u32>,
     /// The same of calls that other spans recorded too; `None` of those other spans.
@@ -48,14 +47,9 @@ impl PriceColumn {
     }
 
     fn number(&mut self, key: &CallPriceKey) -> u32 {
-        if let Some(number) = self.numbers.get(key) {
-            return *number;
-        }
-        let number = u32::try_from(self.keys.len()).unwrap_or(u32::MAX);
-        let key = Arc::new(key.clone());
-        self.keys.push(Arc::clone(&key));
-        self.numbers.insert(key, number);
-        number
+        let known = self.keys.get_index_of(key);
+        let number = known.unwrap_or_else(|| self.keys.insert_full(key.clone()).0);
+        u32::try_from(number).unwrap_or(u32::MAX)
     }
 
     /// Adds the calls of another part that begins at a position, except those whose spans are not kept.
@@ -68,7 +62,7 @@ impl PriceColumn {
             }
             if let Some((_, number)) = calls.next_if(|(call, _)| *call == at)
                 && *is_kept
-                && let Some(key) = other.keys.get(number as usize)
+                && let Some(key) = other.keys.get_index(number as usize)
             {
                 self.set(position, key);
             }
@@ -79,7 +73,7 @@ impl PriceColumn {
     /// The key of each call, by the position of its span.
     pub(super) fn keys(&self) -> impl Iterator<Item = (usize, &CallPriceKey)> {
         let calls = self.numbers().into_iter();
-        calls.filter_map(|(position, number)| Some((position, &**self.keys.get(number as usize)?)))
+        calls.filter_map(|(position, number)| Some((position, self.keys.get_index(number as usize)?)))
     }
 
     /// The price of each call, and whether a recorded answer answered it, by the position of its span.
