@@ -200,7 +200,6 @@ impl ListedRun {
             is_whole: self.status != RunStatus::Running,
             subtitle: details.subtitle.clone(),
             path: details.path.clone(),
-            read_bytes: 0,
         })
     }
 

@@ -38,9 +38,6 @@ pub struct RunPreview {
     /// The kinds of its steps in the order of time, in at most twelve cells; of its first steps, when not the whole run was
     /// read.
     pub path: Vec<StepKind>,
-    /// Number of bytes that were read of the beginning of its log.
-    #[serde(skip)]
-    pub read_bytes: u64,
 }
 
 impl RunPreview {
@@ -60,9 +57,7 @@ impl RunPreview {
             Some(spans_to_events(&part.spans))
         };
         let records = spans_to_events(&first.spans);
-        let mut preview = Self::from_records(run.status(), &records, last.as_deref());
-        preview.read_bytes = first.next_offset;
-        Some(preview)
+        Some(Self::from_records(run.status(), &records, last.as_deref()))
     }
 
     /// The preview of a run that begins with `records`. Of a long run `last` are the last ones: what ended it is there, and
@@ -242,7 +237,6 @@ impl PreviewReading {
             is_whole: true,
             subtitle: special.or_else(|| input(self.prompt, self.arguments)),
             path: path_cells(&self.kinds),
-            read_bytes: 0,
         }
     }
 }
@@ -426,7 +420,6 @@ mod tests {
             let preview = RunPreview::read(&directory.clone().read_summary()).unwrap();
             assert_eq!(preview.is_whole, tools == 1);
             assert!((1..10_000).contains(&preview.steps), "{}", preview.steps);
-            assert!(preview.read_bytes <= MAX_BYTES);
             assert_eq!(preview.subtitle.as_deref(), Some("AgentError: gave up"));
         }
     }

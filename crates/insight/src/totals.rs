@@ -64,21 +64,6 @@ impl Totals {
         self.unknown_calls += u64::from(is_call && outcome == Outcome::Unknown);
     }
 
-    /// Adds the sums over other steps.
-    pub fn add(&mut self, other: &Self) {
-        self.steps += other.steps;
-        self.llm_calls += other.llm_calls;
-        self.tool_calls += other.tool_calls;
-        self.failed_calls += other.failed_calls;
-        self.unknown_calls += other.unknown_calls;
-        self.not_run_calls += other.not_run_calls;
-        self.in_flight += other.in_flight;
-        self.errors += other.errors;
-        self.loop_warnings += other.loop_warnings;
-        self.tokens.add(&other.tokens);
-        self.cost.add(&other.cost);
-    }
-
     /// `11 steps`, `1 model call`, `7 tool calls`, `1 failed call (handled)`, `447 tokens (412 in, 35 out)`, `$0.12`,
     /// `1 loop warning`.
     ///

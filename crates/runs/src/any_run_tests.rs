@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::tests::meta;
 use tracer_format::parse::parse_span;
-use tracer_format::{EventType, Payload, Record, RecordedStatus, Usage};
+use tracer_format::{Payload, Record, RecordedStatus, Usage};
 
 /// One line of a log, out of small ranges, so that spans meet: their IDs, their parents and their times.
 #[derive(Debug, Clone)]
@@ -110,19 +110,6 @@ fn tokens(records: &[Record]) -> Usage {
     sum
 }
 
-fn has_failed(record: &Record) -> bool {
-    matches!(
-        record.payload,
-        Payload::LlmCall {
-            status: RecordedStatus::Error,
-            ..
-        } | Payload::ToolCall {
-            status: RecordedStatus::Error,
-            ..
-        }
-    )
-}
-
 /// Whether the record of a span says that it failed; what has no outcome is as its header says.
 fn has_error(record: &Record, indexed: &IndexedSpan) -> bool {
     match &record.payload {
@@ -169,13 +156,6 @@ fn compare(lines: &[AnyLine], status: &str) {
         records.len() as u64
     );
     assert_eq!(lenient.tokens, tokens(&records));
-    assert_eq!(
-        lenient.failed_calls,
-        records.iter().filter(|record| has_failed(record)).count() as u64
-    );
-    let first = |event_type| records.iter().find(|record| record.event_type() == event_type);
-    let first_call = first(EventType::LlmCall).or_else(|| first(EventType::ToolCall));
-    assert_eq!(lenient.read_first_call().unwrap().as_ref(), first_call);
     let index = LogIndex::open(path, lenient.trace_id, false).unwrap();
     assert_eq!(index.len(), spans.len());
     for position in 0..index.len() {

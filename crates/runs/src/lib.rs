@@ -34,9 +34,10 @@ pub use run::{
 #[doc(hidden)]
 pub use store::steps_before_latest;
 pub use store::{
-    Likeness, NamePattern, RunDirectory, RunFilter, RunStatus, RunStore, RunSummary, SelectError, StoreError,
-    branches, compare_repetitions, first_loop, has_loop, has_looped, is_attempt, matches_glob,
+    NamePattern, RunDirectory, RunFilter, RunStatus, RunStore, RunSummary, SelectError, StoreError,
+    has_looped, matches_glob,
 };
+pub use tracer_format::loops::{Likeness, branches, compare_repetitions, first_loop, is_attempt};
 pub use tracer_format::{
     RecordHeader, UsageObject, count_records, is_closing_tool, is_foreign_call, normal_model_name,
     remove_usage, spans_to_events,

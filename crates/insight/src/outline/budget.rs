@@ -19,8 +19,6 @@ impl TokenBudget {
     pub const MIN: Self = Self(300);
     /// The largest one.
     pub const MAX: Self = Self(50_000);
-    /// The budget of a text for which none is given.
-    pub const DEFAULT: Self = Self(2_000);
 
     /// A budget; one that is too small or too large becomes the nearest that is not.
     #[must_use]

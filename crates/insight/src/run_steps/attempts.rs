@@ -50,33 +50,6 @@ impl RunSteps {
         (attempts > 1).then_some(Attempts::Call(attempts))
     }
 
-    /// Number of calls that are attempts at another one.
-    pub fn attempt_count(&self) -> u64 {
-        let mut attempts = 0;
-        // The call behind those already visited, unless a state is between.
-        let mut next = None;
-        for number in (1..=self.timeline.step_count()).rev() {
-            let row = self.timeline.row_of_step(number);
-            let Some(row) = row.and_then(|row| self.timeline.get(row)) else {
-                continue;
-            };
-            match self.header(row).map(|(event_type, _)| event_type) {
-                Some(EventType::LlmCall | EventType::ToolCall) => {
-                    let call = self.call_at(row);
-                    let is_attempt = call
-                        .zip(next)
-                        .is_some_and(|(call, next)| tries_again(&call, &next));
-                    let is_said = call.is_some_and(|call| self.index.attempts(&call).0.is_some());
-                    attempts += u64::from(is_attempt || is_said);
-                    next = call;
-                }
-                Some(EventType::StateUpdate) => next = None,
-                _ => {}
-            }
-        }
-        attempts
-    }
-
     /// The first call or state among the steps with these numbers, if it is a call.
     fn neighbour(&self, numbers: impl Iterator<Item = usize>) -> Option<(usize, IndexedSpan)> {
         for number in numbers {
@@ -154,7 +127,12 @@ mod tests {
         let marked = records
             .iter()
             .filter(|record| record.meta.contains_key("attempt_of"));
-        (steps.attempt_count(), marked.count())
+        let rows = (1..=steps.timeline.step_count()).filter_map(|number| steps.timeline.row_of_step(number));
+        let attempts = rows.filter(|row| {
+            let row = steps.timeline.get(*row).unwrap();
+            matches!(steps.attempts(row), Some(Attempts::At(_)))
+        });
+        (attempts.count() as u64, marked.count())
     }
 
     #[test]

@@ -429,7 +429,7 @@ impl LogIndex {
         self.end.offset
     }
 
-    /// Number of spans whose place is a guess, see [`RunReader::guessed_places`](super::RunReader::guessed_places).
+    /// Number of spans whose place nothing said: who recorded them took the one that fits.
     ///
     /// ```
     /// use tracer_sdk::testing::capture;
@@ -487,7 +487,6 @@ impl LogIndex {
             tokens_in: columns.tokens_in(),
             tokens_out: columns.tokens_out(),
             tokens_total: columns.tokens_total(),
-            tokens_shares: self.columns.shares(position),
             line: entry.line(),
             offset: entry.place().offset,
         })
@@ -1090,8 +1089,6 @@ pub struct IndexedSpan {
     pub tokens_out: Option<u32>,
     /// All tokens of a model call, as reported or as the sum of the parts.
     pub tokens_total: Option<u32>,
-    /// Known shares of these tokens; `None` where there are none.
-    pub tokens_shares: Option<TokenShares>,
     /// Its line in the log, from 1.
     pub line: u64,
     /// The offset of its line, in bytes.

@@ -15,8 +15,8 @@ use tracer_format::parse::parse_span;
 use tracer_format::project::{IndexEntry, LinePlace};
 use tracer_format::project::{count_records, spans_to_events};
 use tracer_format::{
-    Counts, EventType, Outcome, Problem, ProblemCode, Record, RecordedStatus, RunMeta, SpanRecord, Tags,
-    TraceId, Usage,
+    Counts, EventType, Problem, ProblemCode, Record, RecordedStatus, RunMeta, SpanRecord, Tags, TraceId,
+    Usage,
 };
 use tracer_sdk::prices::CallGroups;
 
@@ -71,12 +71,6 @@ pub struct RunReader {
     pub span_count: usize,
     /// Number of records of each type.
     pub records_by_type: BTreeMap<EventType, u64>,
-    /// Number of model and tool calls that failed.
-    pub failed_calls: u64,
-    /// Number of model and tool calls whose outcome is unknown.
-    pub unknown_calls: u64,
-    /// Number of spans whose place nothing said: who recorded them took the one that fits.
-    pub guessed_places: u64,
     /// The tokens of all model calls together.
     pub tokens: Usage,
     /// The model calls by what decides their price: what they cost is computed from them.
@@ -84,7 +78,7 @@ pub struct RunReader {
     /// Bytes of a last line that were left out, because the run is running and its log was cut there.
     pub cut_tail: Option<u64>,
     /// The timed spans that were started and have not ended, by `.live`: what a running run is waiting for, or what an interrupted
-    /// one was in. Of a run that has ended: [`RunReader::read_unfinished`].
+    /// one was in. Of a run that has ended: [`StartedSpan::unfinished`] of its root.
     pub in_flight: Vec<StartedSpan>,
     /// All problems: `meta.json` first, then by line; empty for a valid run.
     pub problems: Vec<Problem>,
@@ -149,11 +143,6 @@ impl RunReader {
         let index = scan.index;
         let (mut in_flight, live_tags) = live.map(|live| (live.started, live.tags)).unwrap_or_default();
         in_flight.retain(|started| index.find(started.span_id).is_none());
-        let is_call = |event_type| matches!(event_type, EventType::LlmCall | EventType::ToolCall);
-        let calls_with = |is_it: fn(Outcome) -> bool| {
-            let calls = index.entries().iter().filter(|entry| is_call(entry.event_type()));
-            calls.filter(|entry| is_it(entry.outcome())).count() as u64
-        };
         let records_by_type = index.records_by_type();
         if let Some(meta) = &mut meta
             && meta.status.is_completed()
@@ -170,9 +159,6 @@ impl RunReader {
             status: scan.meta.status,
             span_count: index.len(),
             records_by_type,
-            failed_calls: calls_with(Outcome::is_failure),
-            unknown_calls: calls_with(|outcome| outcome == Outcome::Unknown),
-            guessed_places: index.guessed_places(),
             tokens: index.tokens(),
             model_calls: index.call_groups(),
             cut_tail: index.cut_tail(),
@@ -204,31 +190,6 @@ impl RunReader {
             Some(root) => Tags::of_attributes(&root.attributes),
             None => self.live_tags.clone(),
         }
-    }
-
-    /// The timed spans that had not ended when the run did, and have not ended since: [`StartedSpan::unfinished`] of its root.
-    ///
-    /// ```
-    /// use tracer_runs::{RunReader, Strictness};
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let config = tracer_sdk::Config::new().data_dir(folder.path());
-    /// let run = tracer_sdk::Run::new("agent").config(&config).start();
-    /// let directory = run.dir().unwrap();
-    /// let call = tracer_sdk::tool_call("search").start()?;
-    /// run.finish();
-    /// let unfinished = || RunReader::open(&directory, Strictness::Lenient).unwrap().read_unfinished();
-    /// assert_eq!(unfinished()[0].name, "search");
-    /// call.end()?;
-    /// assert!(unfinished().is_empty());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn read_unfinished(&mut self) -> Vec<StartedSpan> {
-        let root = self.read_root();
-        let mut unfinished = root.map_or_else(Vec::new, |root| StartedSpan::unfinished(&root.attributes));
-        let index = self.records.index();
-        unfinished.retain(|started| index.find(started.span_id).is_none());
-        unfinished
     }
 
     fn first(&self, event_type: EventType) -> Option<usize> {
@@ -285,30 +246,6 @@ impl RunReader {
     #[must_use]
     pub fn counts(&self) -> Counts {
         Counts::of_types(&self.records_by_type)
-    }
-
-    /// Reads the record that holds the first input of the run: its first model call, or else its first tool call.
-    ///
-    /// ```
-    /// use tracer_runs::{RunReader, Strictness};
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let mut run = RunReader::open(&directory, Strictness::Lenient)?;
-    /// assert_eq!(run.read_first_call()?.map(|record| record.name).as_deref(), Some("search"));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`RecordError`] when the file cannot be read, or is another one than it was.
-    pub fn read_first_call(&mut self) -> Result<Option<Record>, RecordError> {
-        let first = self.first(EventType::LlmCall);
-        match first.or_else(|| self.first(EventType::ToolCall)) {
-            Some(number) => self.records.read_record(number),
-            None => Ok(None),
-        }
     }
 }
 

@@ -1,10 +1,9 @@
-//! [`RunFilter`]: runs of a store by status, by name, by age.
+//! [`RunFilter`]: runs of a store by status and by name.
 
 use super::status::RunStatus;
 use super::summary::RunSummary;
-use tracer_format::Timestamp;
 
-/// Filter of runs by status, name and start; without anything set, every run passes.
+/// Filter of runs by status and name; without anything set, every run passes.
 ///
 /// ```
 /// use tracer_runs::{NamePattern, RunFilter, RunStatus};
@@ -12,7 +11,6 @@ use tracer_format::Timestamp;
 /// let filter = RunFilter {
 ///     statuses: vec![RunStatus::Failed, RunStatus::Interrupted],
 ///     name: Some(NamePattern::new("support-*")),
-///     since: None,
 /// };
 /// assert!(filter.name.as_ref().unwrap().matches("support-agent"));
 /// ```
@@ -22,8 +20,6 @@ pub struct RunFilter {
     pub statuses: Vec<RunStatus>,
     /// The run's name is like this; a run without a name does not pass.
     pub name: Option<NamePattern>,
-    /// The run started then or later. One without a readable start passes: it is not hidden for being damaged.
-    pub since: Option<Timestamp>,
 }
 
 impl RunFilter {
@@ -50,11 +46,7 @@ impl RunFilter {
                 .as_ref()
                 .is_none_or(|pattern| name.is_some_and(|name| pattern.matches(name)))
         };
-        let is_recent = || {
-            self.since
-                .is_none_or(|since| run.started().is_none_or(|started| started >= since))
-        };
-        is_recent() && is_named() && (self.statuses.is_empty() || self.statuses.contains(&run.status()))
+        is_named() && (self.statuses.is_empty() || self.statuses.contains(&run.status()))
     }
 }
 
@@ -195,21 +187,16 @@ mod tests {
     fn a_run_passes_when_all_that_is_asked_fits() {
         let (_data, store) = store_with(&[("10000000000000000000000000000001", "2026-01-02T00:00:00Z")]);
         let run = store.list().unwrap().remove(0);
-        let filter = |statuses: &[RunStatus], name: Option<&str>, since: Option<&str>| RunFilter {
+        let filter = |statuses: &[RunStatus], name: Option<&str>| RunFilter {
             statuses: statuses.to_vec(),
             name: name.map(NamePattern::new),
-            since: since.map(|since| since.parse().unwrap()),
         };
         for (filter, expected) in [
             (RunFilter::default(), true),
-            (
-                filter(&[RunStatus::Ok], Some("night"), Some("2026-01-02T00:00:00Z")),
-                true,
-            ),
-            (filter(&[RunStatus::Failed, RunStatus::Ok], None, None), true),
-            (filter(&[RunStatus::Failed], None, None), false),
-            (filter(&[], Some("daily"), None), false),
-            (filter(&[], None, Some("2026-01-02T00:00:01Z")), false),
+            (filter(&[RunStatus::Ok], Some("night")), true),
+            (filter(&[RunStatus::Failed, RunStatus::Ok], None), true),
+            (filter(&[RunStatus::Failed], None), false),
+            (filter(&[], Some("daily")), false),
         ] {
             assert_eq!(filter.passes(&run), expected, "{filter:?}");
         }
@@ -236,18 +223,6 @@ mod tests {
         assert_eq!(store.list().unwrap()[0].status(), RunStatus::Damaged);
         run.meta = Err(Vec::new());
         assert_eq!(run.status(), RunStatus::Damaged);
-    }
-
-    #[test]
-    fn a_run_with_an_unknown_start_is_not_hidden() {
-        let (_data, store) = store_with(&[("10000000000000000000000000000001", "2026-01-02T00:00:00Z")]);
-        let mut run = store.list().unwrap().remove(0);
-        run.meta = Err(Vec::new());
-        let since = RunFilter {
-            since: Some("2030-01-01T00:00:00Z".parse().unwrap()),
-            ..RunFilter::default()
-        };
-        assert!(since.passes(&run));
     }
 
     #[test]

@@ -43,7 +43,6 @@ pub(crate) async fn runs(State(viewer): State<Viewer>, query: Query) -> Result<R
             .get("q")
             .filter(|name| !name.is_empty())
             .map(NamePattern::new),
-        since: None,
     };
     let cursor = query.get("cursor").map(trace_id).transpose()?;
     let wanted = query

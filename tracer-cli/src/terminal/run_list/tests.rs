@@ -32,7 +32,6 @@ fn row(
         is_whole: tool_calls < 1_000,
         subtitle: name.map(|_| "\"ORD-1042: where is my refund?\"".to_owned()),
         path: Vec::new(),
-        read_bytes: 0,
     });
     let mut run = ListedRun::of_summary(summary, preview);
     run.directory.trace_id = TraceId::from_u128(id << 96 | 1).unwrap();

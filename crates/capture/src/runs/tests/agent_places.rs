@@ -31,7 +31,9 @@ fn places(spans: Vec<Span>, calls: [u64; 2]) -> ([u64; 2], u64) {
     };
     let guesses = RunReader::open(&run.directory, Strictness::Strict)
         .unwrap()
-        .guessed_places;
+        .records
+        .index()
+        .guessed_places();
     (calls.map(parent), guesses)
 }
 
