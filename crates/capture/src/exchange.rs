@@ -93,8 +93,6 @@ pub struct FinishedExchange<'a> {
     pub headers: &'a [(String, String)],
     /// The body of the answer.
     pub response: &'a [u8],
-    /// Up to which byte the answer had come, how long after the request.
-    pub arrivals: &'a [(usize, Duration)],
     /// When the answer had ended.
     pub ended: SystemTime,
     /// End of the exchange.

@@ -30,8 +30,6 @@ const MAX_FRAMES: usize = 500_000;
 const MAX_HEADERS: usize = 64;
 /// The longest header, path or name, in bytes.
 const MAX_NAME_BYTES: usize = 4096;
-/// The longest time that a frame or an exchange takes.
-const MAX_TIME: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Head of a cassette.
 #[derive(Debug, Clone, Default)]
@@ -142,8 +140,6 @@ struct ExchangeFields {
     #[serde(skip_serializing_if = "Option::is_none")]
     request_sha256: Option<String>,
     response: Option<ResponseFields>,
-    first_ms: u64,
-    total_ms: u64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     replaced: Vec<String>,
     #[serde(skip_serializing_if = "is_false")]
@@ -180,8 +176,6 @@ struct ResponseFields {
 #[derive(Serialize, Deserialize, Default)]
 #[serde(default)]
 struct FrameFields {
-    #[serde(skip_serializing_if = "is_zero")]
-    ms: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     event: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -197,11 +191,6 @@ struct FrameFields {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_false(flag: &bool) -> bool {
     !flag
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 /// The text of a line. What a cassette holds can always be written.
@@ -241,8 +230,6 @@ impl RecordedExchange {
             request,
             request_sha256,
             response: Some(ResponseFields::of(&self.response)),
-            first_ms: milliseconds(self.first),
-            total_ms: milliseconds(self.total),
             replaced: self.replaced.clone(),
             repeat: self.repeats,
         })
@@ -286,8 +273,6 @@ impl RecordedExchange {
             query: crate::exchange::kept_query(&fields.query),
             request,
             response: response.read().map_err(|problem| problem.within("response"))?,
-            first: time("first_ms", fields.first_ms)?,
-            total: time("total_ms", fields.total_ms)?,
             replaced: fields.replaced,
             repeats: fields.repeat,
         })
@@ -378,11 +363,8 @@ impl ResponseFields {
 }
 
 impl FrameFields {
-    fn of((after, frame): &(Duration, StreamFrame)) -> Self {
-        let mut fields = Self {
-            ms: milliseconds(*after),
-            ..Self::default()
-        };
+    fn of(frame: &StreamFrame) -> Self {
+        let mut fields = Self::default();
         match frame {
             StreamFrame::Event { name, data } => {
                 fields.event.clone_from(name);
@@ -403,13 +385,12 @@ impl FrameFields {
         fields
     }
 
-    fn read(self, framing: Framing) -> Result<(Duration, StreamFrame), FieldProblem> {
-        let after = time("ms", self.ms)?;
+    fn read(self, framing: Framing) -> Result<StreamFrame, FieldProblem> {
         if let Some(text) = self.raw {
-            return Ok((after, StreamFrame::Text(text)));
+            return Ok(StreamFrame::Text(text));
         }
         if let Some(text) = self.base64 {
-            return Ok((after, StreamFrame::Bytes(decoded(&text)?)));
+            return Ok(StreamFrame::Bytes(decoded(&text)?));
         }
         let data = self.data.ok_or_else(|| FieldProblem::new("data", "is missing"))?;
         let parsed = value("data", &data)?;
@@ -417,7 +398,7 @@ impl FrameFields {
         if name.as_ref().is_some_and(|name| name.contains(['\n', '\r'])) {
             return Err(FieldProblem::new("event", "has more than one line"));
         }
-        let frame = match (framing, parsed, self.before) {
+        Ok(match (framing, parsed, self.before) {
             (Framing::Events, Value::String(data), _) => StreamFrame::TextEvent { name, data },
             (Framing::Events, Value::Object(_) | Value::Array(_), None) => StreamFrame::Event { name, data },
             (Framing::Lines, Value::Object(_) | Value::Array(_), _) => StreamFrame::Line(data),
@@ -426,21 +407,8 @@ impl FrameFields {
                 json: data,
             },
             _ => return Err(FieldProblem::new("data", "is no object")),
-        };
-        Ok((after, frame))
+        })
     }
-}
-
-fn milliseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
-}
-
-fn time(field: &str, milliseconds: u64) -> Result<Duration, FieldProblem> {
-    let time = Duration::from_millis(milliseconds);
-    if time > MAX_TIME {
-        return Err(FieldProblem::new(field, "is longer than a day"));
-    }
-    Ok(time)
 }
 
 fn decoded(text: &str) -> Result<Vec<u8>, FieldProblem> {

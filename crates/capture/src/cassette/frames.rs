@@ -144,10 +144,10 @@ pub(super) fn framing_of(api: Option<ModelApi>, content_type: &str, body: &[u8])
     }
 }
 
-/// Divides a body. The frames' bytes, one behind the other, are the body; each comes with where it ends.
-pub(super) fn divide(framing: Framing, body: &[u8]) -> (LineEnd, Vec<(StreamFrame, usize)>) {
+/// Divides a body. The frames' bytes, one behind the other, are the body.
+pub(super) fn divide(framing: Framing, body: &[u8]) -> (LineEnd, Vec<StreamFrame>) {
     let line_end = LineEnd::of(body);
-    let mut frames: Vec<(StreamFrame, usize)> = Vec::new();
+    let mut frames = Vec::new();
     let mut start = 0;
     while let Some(rest) = body.get(start..).filter(|rest| !rest.is_empty()) {
         let (frame, length) = match framing {
@@ -156,7 +156,7 @@ pub(super) fn divide(framing: Framing, body: &[u8]) -> (LineEnd, Vec<(StreamFram
             Framing::Array => next_item(rest, start == 0),
         };
         start += length;
-        frames.push((frame, start));
+        frames.push(frame);
     }
     (line_end, frames)
 }
@@ -284,10 +284,7 @@ mod tests {
 
     fn again(framing: Framing, body: &[u8]) -> Vec<u8> {
         let (line_end, frames) = divide(framing, body);
-        frames
-            .iter()
-            .flat_map(|(frame, _)| frame.bytes(line_end))
-            .collect()
+        frames.iter().flat_map(|frame| frame.bytes(line_end)).collect()
     }
 
     fn framing(content_type: &str, body: &str) -> Option<Framing> {
@@ -335,7 +332,7 @@ mod tests {
         ] {
             let (_, frames) = divide(Framing::Events, body.as_bytes());
             let is_raw = |frame: &StreamFrame| matches!(frame, StreamFrame::Text(_) | StreamFrame::Bytes(_));
-            let count = frames.iter().filter(|(frame, _)| !is_raw(frame)).count();
+            let count = frames.iter().filter(|frame| !is_raw(frame)).count();
             assert_eq!(count, readable, "{body}: {frames:?}");
             assert_eq!(again(Framing::Events, body.as_bytes()), body.as_bytes());
         }

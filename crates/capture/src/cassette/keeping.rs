@@ -4,7 +4,6 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use parking_lot::Mutex;
 use tracer_insight::digest::sha256_hex;
@@ -16,7 +15,7 @@ use tracer_sdk::settings::Settings;
 use super::error::CassetteError;
 use super::file::{Cassette, EXCHANGES_FILE};
 use super::format::Head;
-use super::frames::{self, Framing, StreamFrame};
+use super::frames;
 use super::recorded::{RecordedBody, RecordedExchange, RecordedRequest, RecordedResponse};
 use super::replacing;
 use super::shapes::Places;
@@ -311,10 +310,6 @@ fn recorded(exchange: &FinishedExchange<'_>, scrubbing: &Scrubbing) -> Option<Re
     } else {
         RecordedRequest::Digest(sha256_hex(request.body))
     };
-    let took = exchange
-        .ended
-        .duration_since(exchange.arrived)
-        .unwrap_or_default();
     Some(RecordedExchange {
         number: 0,
         api: request.api,
@@ -324,8 +319,6 @@ fn recorded(exchange: &FinishedExchange<'_>, scrubbing: &Scrubbing) -> Option<Re
         query: kept_query(request.query.unwrap_or_default()),
         request: body,
         response,
-        first: exchange.arrivals.first().map_or(took, |(_, time)| *time),
-        total: took,
         replaced,
         repeats,
     })
@@ -361,7 +354,12 @@ fn body(exchange: &FinishedExchange<'_>) -> RecordedBody {
     let content_type = exchange.headers.iter().find(|(name, _)| name == "content-type");
     let content_type = content_type.map_or("", |(_, value)| value.as_str());
     if let Some(framing) = frames::framing_of(exchange.request.api, content_type, bytes) {
-        return stream(framing, exchange);
+        let (line_end, frames) = frames::divide(framing, bytes);
+        return RecordedBody::Stream {
+            framing,
+            line_end,
+            frames,
+        };
     }
     match std::str::from_utf8(bytes) {
         // An answer that broke off in a document is sent again in the chunks that it came in.
@@ -373,27 +371,5 @@ fn body(exchange: &FinishedExchange<'_>) -> RecordedBody {
             _ => RecordedBody::Text(text.to_owned()),
         },
         Err(_) => RecordedBody::Bytes(bytes.to_vec()),
-    }
-}
-
-fn stream(framing: Framing, exchange: &FinishedExchange<'_>) -> RecordedBody {
-    let (line_end, divided) = frames::divide(framing, exchange.response);
-    let mut arrivals = exchange.arrivals.iter().peekable();
-    let mut last = Duration::ZERO;
-    let frames: Vec<(Duration, StreamFrame)> = divided
-        .into_iter()
-        .map(|(frame, end)| {
-            // The frame was there when its last byte was.
-            while arrivals.next_if(|(until, _)| *until < end).is_some() {}
-            let at = arrivals.peek().map_or(last, |(_, time)| *time).max(last);
-            let after = at.saturating_sub(last);
-            last = at;
-            (after, frame)
-        })
-        .collect();
-    RecordedBody::Stream {
-        framing,
-        line_end,
-        frames,
     }
 }

@@ -207,8 +207,6 @@ fn cassette(shape: Shape) -> Arc<Cassette> {
             is_cut: false,
             hides_usage: false,
         },
-        first: std::time::Duration::ZERO,
-        total: std::time::Duration::ZERO,
         replaced: Vec::new(),
         repeats: false,
     });

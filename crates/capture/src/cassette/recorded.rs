@@ -30,10 +30,6 @@ pub struct RecordedExchange {
     pub request: RecordedRequest,
     /// The answer.
     pub response: RecordedResponse,
-    /// Time from the request to the beginning of the answer.
-    pub first: Duration,
-    /// Duration of the exchange.
-    pub total: Duration,
     /// Places in which recording replaced a secret, in words of this format: `response.frames[3].delta.text`.
     pub replaced: Vec<String>,
     /// `true` when it answers any number of requests.
@@ -84,8 +80,8 @@ pub enum RecordedBody {
         framing: Framing,
         /// Line ending of the body.
         line_end: LineEnd,
-        /// Its frames, each with how long after the one before it came.
-        frames: Vec<(Duration, StreamFrame)>,
+        /// Its frames.
+        frames: Vec<StreamFrame>,
     },
 }
 
@@ -97,10 +93,9 @@ impl RecordedBody {
             Self::Json(json) => json.get().as_bytes().to_vec(),
             Self::Text(text) => text.clone().into_bytes(),
             Self::Bytes(bytes) => bytes.clone(),
-            Self::Stream { line_end, frames, .. } => frames
-                .iter()
-                .flat_map(|(_, frame)| frame.bytes(*line_end))
-                .collect(),
+            Self::Stream { line_end, frames, .. } => {
+                frames.iter().flat_map(|frame| frame.bytes(*line_end)).collect()
+            }
         }
     }
 }
@@ -121,7 +116,7 @@ impl RecordedExchange {
         let chunks = match &self.response.body {
             RecordedBody::Stream { line_end, frames, .. } => frames
                 .iter()
-                .map(|(_, frame)| Bytes::from(frame.bytes(*line_end)))
+                .map(|frame| Bytes::from(frame.bytes(*line_end)))
                 .collect(),
             body => vec![Bytes::from(body.bytes())],
         };
@@ -153,7 +148,7 @@ impl RecordedExchange {
             RecordedBody::Json(json) => raw(json),
             RecordedBody::Text(body) => body.contains(text),
             RecordedBody::Bytes(_) => false,
-            RecordedBody::Stream { frames, .. } => frames.iter().any(|(_, frame)| match frame {
+            RecordedBody::Stream { frames, .. } => frames.iter().any(|frame| match frame {
                 StreamFrame::Text(body) => body.contains(text),
                 frame => frame.json().is_some_and(|json| raw(json)),
             }),

@@ -102,7 +102,7 @@ pub(super) fn body(body: &mut RecordedBody, redaction: &Redaction) -> Vec<String
             }
         }
         RecordedBody::Stream { frames, .. } => {
-            let mut frames: Vec<&mut StreamFrame> = frames.iter_mut().map(|(_, frame)| frame).collect();
+            let mut frames: Vec<&mut StreamFrame> = frames.iter_mut().collect();
             replaced.extend(pieces(&mut frames, redaction));
             for (position, frame) in frames.into_iter().enumerate() {
                 replaced.extend(
@@ -300,8 +300,6 @@ fn collect(
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use tracer_sdk::settings::Settings;
 
     use super::super::frames::{Framing, divide};
@@ -318,10 +316,7 @@ mod tests {
         RecordedBody::Stream {
             framing,
             line_end,
-            frames: frames
-                .into_iter()
-                .map(|(frame, _)| (Duration::ZERO, frame))
-                .collect(),
+            frames,
         }
     }
 

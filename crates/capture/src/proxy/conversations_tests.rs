@@ -53,7 +53,6 @@ impl Wire {
             segment: "openai",
             query: None,
             headers: Vec::new(),
-            arrivals: Vec::new(),
             is_replayed: false,
             stream_usage: StreamUsage::default(),
             call_number: None,

@@ -1,6 +1,6 @@
 //! One request and its answer, and the span that is recorded of it.
 
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use axum::body::Bytes;
 use opentelemetry_proto::tonic::common::v1::KeyValue;
@@ -54,8 +54,6 @@ pub(super) struct Exchange {
     pub(super) headers: Vec<(String, String)>,
     /// As it was sent, compressed where the upstream compresses in spite of the request for identity.
     pub(super) response: Vec<u8>,
-    /// Up to which byte the answer had come, how long after the request.
-    pub(super) arrivals: Vec<(usize, Duration)>,
     /// The copy ends before the answer does: it would have become too large.
     pub(super) is_cut: bool,
     pub(super) first_byte: Option<SystemTime>,
@@ -103,8 +101,6 @@ impl Exchange {
     pub(super) fn hand_over(&mut self, sink: &mut dyn ExchangeSink) {
         let request = self.read_request();
         let response = self.read_response();
-        let took = self.ended.duration_since(self.arrived).unwrap_or_default();
-        let whole = [(response.as_ref().map_or(0, |response| response.bytes.len()), took)];
         let number = sink.keep(&FinishedExchange {
             request: IncomingRequest {
                 method: &self.method,
@@ -118,15 +114,6 @@ impl Exchange {
             status: self.status,
             headers: &self.headers,
             response: response.as_ref().map_or(&[], |response| &response.bytes),
-            // Arrival times of the parts are unknown after decompression.
-            arrivals: if response
-                .as_ref()
-                .is_some_and(|response| response.bytes.len() == self.response.len())
-            {
-                &self.arrivals
-            } else {
-                &whole
-            },
             ended: self.ended,
             end: &self.end,
             is_cut: self.is_cut || response.as_ref().is_none_or(|response| response.is_cut),

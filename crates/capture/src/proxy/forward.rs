@@ -255,7 +255,6 @@ async fn pass_on(State(forwarder): State<Forwarder>, request: Request) -> Result
             content_encoding: String::new(),
             headers: Vec::new(),
             response: Vec::new(),
-            arrivals: Vec::new(),
             is_cut: !is_kept,
             first_byte: None,
             ended: arrived,
@@ -505,8 +504,7 @@ impl ExchangeCopy {
         let Some(exchange) = &mut self.exchange else {
             return;
         };
-        let now = SystemTime::now();
-        exchange.first_byte.get_or_insert(now);
+        exchange.first_byte.get_or_insert_with(SystemTime::now);
         let most = if exchange.api.is_some() || exchange.asked_again.is_some() {
             MAX_COPY_BYTES
         } else {
@@ -517,13 +515,6 @@ impl ExchangeCopy {
         exchange
             .response
             .extend_from_slice(chunk.get(..chunk.len().min(room)).unwrap_or_default());
-        let after = now.duration_since(exchange.arrived).unwrap_or_default();
-        let until = exchange.response.len();
-        match exchange.arrivals.last_mut() {
-            // Times are kept in milliseconds.
-            Some((last, time)) if time.as_millis() == after.as_millis() => *last = until,
-            _ => exchange.arrivals.push((until, after)),
-        }
     }
 
     fn end(&mut self, end: ExchangeEnd) {

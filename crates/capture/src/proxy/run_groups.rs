@@ -236,7 +236,6 @@ mod tests {
             segment: "openai",
             query: None,
             headers: Vec::new(),
-            arrivals: Vec::new(),
             is_replayed: false,
             stream_usage: StreamUsage::default(),
             call_number: None,
