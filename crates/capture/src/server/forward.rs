@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use hyper::HeaderMap;
 use hyper::body::Bytes;
-use hyper::header::{self, HeaderName, HeaderValue};
+use hyper::header::{self, HeaderName};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::JoinHandle;
 
@@ -14,7 +14,6 @@ use super::options::Upstream;
 use super::signal::Signal;
 use super::statistics::ReceiverCounters;
 use crate::hop_by_hop::is_hop_by_hop;
-use crate::otlp::{Compression, Encoding};
 
 /// Requests that wait.
 const MAX_WAITING: usize = 256;
@@ -83,32 +82,8 @@ impl Forward {
         }
     }
 
-    /// Passes on a message of gRPC as a request of HTTP, which is the same protobuf.
-    pub(super) fn pass_on_message(
-        &self,
-        signal: Signal,
-        sent: &HeaderMap,
-        compression: Compression,
-        message: Bytes,
-    ) {
-        let Some(address) = self.address(signal) else {
-            return;
-        };
-        let mut headers = metadata(self.passed_on(sent));
-        let content_type = HeaderValue::from_static(Encoding::Protobuf.content_type());
-        headers.insert(header::CONTENT_TYPE, content_type);
-        let encoding = match compression {
-            Compression::Identity => None,
-            Compression::Gzip => Some("gzip"),
-            Compression::Deflate => Some("deflate"),
-        };
-        if let Some(encoding) = encoding {
-            headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static(encoding));
-        }
-        self.enqueue(address, headers, message);
-    }
-
-    fn address(&self, signal: Signal) -> Option<&str> {
+    /// The upstream's address for a signal; none where it gets no copy of it.
+    pub(super) fn address(&self, signal: Signal) -> Option<&str> {
         match signal {
             Signal::Traces => self.upstream.traces.as_deref(),
             Signal::Logs => self.upstream.logs.as_deref(),
@@ -144,27 +119,9 @@ impl Forward {
             self.queue.try_send(waiting).is_ok()
         });
         if !is_waiting {
-            self.counters.forwarded(false);
+            self.counters.not_forwarded();
         }
     }
-}
-
-/// The sender's metadata without headers of the message's frame and of its connection.
-fn metadata(headers: HeaderMap) -> HeaderMap {
-    const OF_THE_MESSAGE: [&str; 5] = [
-        "accept",
-        "accept-encoding",
-        "content-encoding",
-        "content-type",
-        "user-agent",
-    ];
-    let is_kept =
-        |name: &HeaderName| !name.as_str().starts_with("grpc-") && !OF_THE_MESSAGE.contains(&name.as_str());
-    headers
-        .into_iter()
-        .filter_map(|(name, value)| Some((name?, value)))
-        .filter(|(name, _)| is_kept(name))
-        .collect()
 }
 
 async fn send_all(
@@ -178,7 +135,9 @@ async fn send_all(
             .headers(waiting.headers)
             .body(waiting.body);
         let answer = request.send().await;
-        counters.forwarded(answer.is_ok_and(|answer| answer.status().is_success()));
+        if !answer.is_ok_and(|answer| answer.status().is_success()) {
+            counters.not_forwarded();
+        }
     }
 }
 

@@ -62,14 +62,15 @@ async fn taken(parts: &Parts, body: Incoming, receiver: &Receiver) -> Result<(Si
         Compression::Identity
     };
     let read = ReadBody {
-        bytes: message.clone(),
+        bytes: message,
         encoding: Encoding::Protobuf,
         compression,
         reservation,
     };
     let accepted = receiver.intake.take(signal, read).await?;
-    if let Some(forward) = &receiver.forward {
-        forward.pass_on_message(signal, &parts.headers, compression, message);
+    // Upstreams get copies over HTTP alone, of what came over HTTP.
+    if receiver.forward.as_ref().is_some_and(|forward| forward.address(signal).is_some()) {
+        receiver.counters.not_forwarded();
     }
     Ok((signal, accepted))
 }

@@ -35,9 +35,9 @@ impl Intake {
         let intake = Arc::clone(self);
         // Unpacking, decoding and writing take time that other connections need.
         let taking = tokio::task::spawn_blocking(move || intake.take_now(signal, body));
-        let taken = taking.await.unwrap_or(Err(Refusal::Internal));
-        self.counters.took(signal, &taken);
-        taken
+        let accepted = taking.await.unwrap_or(Err(Refusal::Internal))?;
+        self.counters.rejected(accepted.rejected);
+        Ok(accepted)
     }
 
     fn take_now(&self, signal: Signal, body: ReadBody) -> Result<Accepted, Refusal> {

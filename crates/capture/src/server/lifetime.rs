@@ -1,6 +1,5 @@
 //! The life of a receiver: start, addresses, end.
 
-use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -56,7 +55,8 @@ pub enum ServerError {
     Upstream(#[source] reqwest::Error),
 }
 
-/// A running receiver. It ends with [`OtlpServer::shutdown`]; dropped, it ends without waiting for anything.
+/// A running receiver. It ends with [`OtlpServer::shutdown_blocking`]; dropped, it ends without waiting for anything.
+#[derive(Debug)]
 pub struct OtlpServer {
     runtime: Option<Runtime>,
     stop: watch::Sender<bool>,
@@ -65,16 +65,6 @@ pub struct OtlpServer {
     grpc_address: Option<SocketAddr>,
     token: Option<String>,
     counters: Arc<ReceiverCounters>,
-}
-
-impl fmt::Debug for OtlpServer {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("OtlpServer")
-            .field("http_address", &self.http_address)
-            .field("grpc_address", &self.grpc_address)
-            .finish_non_exhaustive()
-    }
 }
 
 impl OtlpServer {
@@ -196,21 +186,11 @@ impl OtlpServer {
         self.counters.snapshot()
     }
 
-    /// Stops listening, finishes the requests that are under way (for at most ten seconds) and ends. The future is of no
-    /// particular runtime.
-    pub async fn shutdown(mut self) -> ServerStatistics {
-        let _ = self.stop.send(true);
-        if let Some(ended) = self.ended.take() {
-            let _ = ended.await;
-        }
-        self.counters.snapshot()
-    }
-
-    /// [`OtlpServer::shutdown`] for callers without a runtime.
+    /// Stops listening, finishes the requests that are under way (for at most ten seconds) and ends.
     ///
     /// # Panics
     ///
-    /// Within an asynchronous runtime, where waiting would block it: there, `shutdown` is awaited.
+    /// Within an asynchronous runtime, where waiting would block it.
     pub fn shutdown_blocking(mut self) -> ServerStatistics {
         let _ = self.stop.send(true);
         if let Some(ended) = self.ended.take() {
