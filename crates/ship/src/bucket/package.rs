@@ -24,7 +24,7 @@ pub(crate) const MAX_WHOLE_BYTES: u64 = 128 * 1024;
 pub(crate) struct RunPackage {
     /// Its metadata, without secrets.
     pub(crate) meta: Map<String, Value>,
-    /// The whole object of its spans; `None` of a large one, which is read again part by part.
+    /// The whole object of its spans; `None` of a large one, which is read again line by line.
     pub(crate) whole: Option<Bytes>,
     /// Bytes of its log without secrets.
     pub(crate) bytes: u64,
@@ -92,7 +92,7 @@ impl RunPackage {
 }
 
 /// The lines of a log, without secrets.
-struct CheckedLog<'a> {
+pub(crate) struct CheckedLog<'a> {
     reader: BufReader<io::Take<File>>,
     redaction: &'a Redaction,
     file_bytes: u64,
@@ -101,7 +101,7 @@ struct CheckedLog<'a> {
 }
 
 impl<'a> CheckedLog<'a> {
-    fn open(directory: &Path, redaction: &'a Redaction) -> io::Result<Self> {
+    pub(crate) fn open(directory: &Path, redaction: &'a Redaction) -> io::Result<Self> {
         let path = directory.join(SPANS_FILE);
         // Opening what is no file could wait for ever, and a link leads out of the data directory.
         let metadata = fs::symlink_metadata(&path)?;
@@ -119,7 +119,8 @@ impl<'a> CheckedLog<'a> {
         })
     }
 
-    fn next_line(&mut self) -> io::Result<Option<&[u8]>> {
+    /// The next line with its end; `None` after the last.
+    pub(crate) fn next_line(&mut self) -> io::Result<Option<&[u8]>> {
         self.line.clear();
         if self.reader.read_until(b'\n', &mut self.line)? == 0 {
             return Ok(None);
@@ -147,45 +148,4 @@ fn without_secrets(line: &[u8], redaction: &Redaction) -> Option<(Vec<u8>, u64)>
     let mut bytes = serde_json::to_vec(&clean).ok()?;
     bytes.push(b'\n');
     Some((bytes, changed))
-}
-
-/// The object of a large run's spans, part by part.
-pub(crate) struct PackageParts<'a> {
-    log: CheckedLog<'a>,
-    /// Bytes that were read and not taken yet.
-    made: Vec<u8>,
-    hash: Sha256,
-    is_read: bool,
-}
-
-impl<'a> PackageParts<'a> {
-    pub(crate) fn open(directory: &Path, redaction: &'a Redaction) -> io::Result<Self> {
-        Ok(Self {
-            log: CheckedLog::open(directory, redaction)?,
-            made: Vec::new(),
-            hash: Sha256::new(),
-            is_read: false,
-        })
-    }
-
-    /// The next part, of exactly this many bytes but for the last, as some stores want it; `None` after the last.
-    pub(crate) fn next_part(&mut self, bytes: usize) -> io::Result<Option<Vec<u8>>> {
-        while self.made.len() < bytes && !self.is_read {
-            match self.log.next_line()? {
-                Some(line) => {
-                    self.hash.update(line);
-                    self.made.extend_from_slice(line);
-                }
-                None => self.is_read = true,
-            }
-        }
-        let rest = self.made.split_off(bytes.min(self.made.len()));
-        let part = std::mem::replace(&mut self.made, rest);
-        Ok((!part.is_empty()).then_some(part))
-    }
-
-    /// Hash of the log, once it is read to its end.
-    pub(crate) fn finish(self) -> String {
-        hex(&self.hash.finalize())
-    }
 }

@@ -2,18 +2,19 @@
 
 use bytes::Bytes;
 use object_store::path::Path;
-use object_store::{ObjectStoreExt, PutPayload};
+use object_store::{ObjectStoreExt, WriteMultipart};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 use tokio::sync::Semaphore;
-use tracer_insight::digest::sha256_hex;
+use tracer_insight::digest::{hex, sha256_hex};
 use tracer_runs::RunDirectory;
 use tracer_sdk::redaction::Redaction;
 
 use super::committed_run::{CommittedRun, MAX_META_BYTES, StoredSpans};
 use super::facts_row;
 use super::layout;
-use super::package::{NoPackage, PackageParts, RunPackage};
+use super::package::{CheckedLog, NoPackage, RunPackage};
 use super::store::OpenBucket;
 use crate::destination::ChangedRun;
 use crate::error::{RequestFailure, ShipError, optional};
@@ -269,35 +270,43 @@ impl RunUploader {
             return Ok(true);
         }
         // A log that cannot be read any more was there a moment ago.
-        let parts = PackageParts::open(&run.path, &self.redaction);
-        let Ok(mut parts) = parts else {
+        let Ok(mut log) = CheckedLog::open(&run.path, &self.redaction) else {
             return Ok(false);
         };
-        let mut upload = self.bucket.store.put_multipart(path).await?;
-        loop {
-            let sent = match parts.next_part(PART_BYTES) {
-                Ok(None) => break,
-                Ok(Some(part)) => upload.put_part(PutPayload::from(part)).await,
-                Err(_) => {
-                    let _ = upload.abort().await;
-                    return Ok(false);
-                }
-            };
-            if let Err(error) = sent {
+        let upload = self.bucket.store.put_multipart(path).await?;
+        let mut parts = WriteMultipart::new_with_chunk_size(upload, PART_BYTES);
+        match write_log(&mut log, &mut parts, requests).await {
+            Ok(Some(sha256)) if sha256 == package.sha256 => {
+                parts.finish().await?;
+                Ok(true)
+            }
+            written => {
                 // What is left over is removed by the bucket's own rule where this fails, too.
-                let _ = upload.abort().await;
-                return Err(error.into());
-            }
-            if let Err(error) = requests.check() {
-                let _ = upload.abort().await;
-                return Err(error.into());
+                let _ = parts.abort().await;
+                written.map(|_| false)
             }
         }
-        if parts.finish() != package.sha256 {
-            let _ = upload.abort().await;
-            return Ok(false);
+    }
+}
+
+/// Writes the lines of a log, and gives their hash; `None` when they cannot be read any more.
+async fn write_log(
+    log: &mut CheckedLog<'_>,
+    parts: &mut WriteMultipart,
+    requests: &Requests<'_>,
+) -> Result<Option<String>, RequestFailure> {
+    let mut hash = Sha256::new();
+    loop {
+        match log.next_line() {
+            Ok(Some(line)) => {
+                hash.update(line);
+                parts.write(line);
+            }
+            Ok(None) => return Ok(Some(hex(&hash.finalize()))),
+            Err(_) => return Ok(None),
         }
-        upload.complete().await?;
-        Ok(true)
+        // One part is sent at a time: each needs the memory of its bytes.
+        parts.wait_for_capacity(1).await?;
+        requests.check()?;
     }
 }
