@@ -5,6 +5,7 @@ use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
+use tracer_capture::causes::causes;
 use tracer_gate::files::InputError;
 use tracer_runs::{InvalidRun, RecordError};
 
@@ -43,10 +44,9 @@ impl ErrorKind {
 }
 
 /// The error in one line, each cause behind a colon. Some errors have their cause in their own text.
-pub(crate) fn with_causes(error: &dyn Error) -> String {
+pub(crate) fn with_causes(error: &(dyn Error + 'static)) -> String {
     let mut report = error.to_string();
-    let causes = std::iter::successors(error.source(), |error| (*error).source());
-    for cause in causes.map(ToString::to_string) {
+    for cause in causes(error).map(ToString::to_string) {
         if !report.ends_with(&cause) {
             report = format!("{report}: {cause}");
         }

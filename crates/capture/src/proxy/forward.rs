@@ -22,7 +22,7 @@ use super::providers::Route;
 use super::recorder::{ExchangeReport, ReportSender};
 use super::stream_usage::{StreamUsage, UsageFilter, UsageQuestion};
 use super::{ProxyCounters, headers};
-use crate::causes::causes;
+use crate::causes::innermost;
 use crate::content_encoding::unpacked;
 use crate::exchange::{ExchangeEnd, IncomingRequest, PreparedAnswer, RequestDecision, Responder};
 use crate::runs::random_span_id;
@@ -414,7 +414,7 @@ fn reason(error: &reqwest::Error) -> String {
         error if error.is_body() || error.is_decode() => "the answer broke off",
         _ => "the request failed",
     };
-    match causes(error).last() {
+    match innermost(error) {
         Some(innermost) => format!("{words}: {innermost}"),
         None => words.to_owned(),
     }

@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::io;
 
+use tracer_capture::causes::{causes, innermost};
 use tracer_insight::text::one_line;
 
 use crate::error::{RequestFailure, ShipError};
@@ -51,14 +52,9 @@ fn of_other(error: &object_store::Error, reason: String) -> RequestFailure {
     }
 }
 
-/// An error and its causes, the outermost first.
-fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
-    std::iter::successors(Some(error), |error| (*error).source())
-}
-
 fn all_texts(error: &(dyn Error + 'static)) -> String {
-    causes(error)
-        .map(ToString::to_string)
+    std::iter::once(error.to_string())
+        .chain(causes(error).map(ToString::to_string))
         .collect::<Vec<_>>()
         .join("\n")
 }
@@ -83,11 +79,10 @@ fn reason(error: &(dyn Error + 'static)) -> String {
         (Some(code), None) => Some(code.to_owned()),
         _ => None,
     };
-    let last = || causes(error).last().map(ToString::to_string).unwrap_or_default();
     let said = said.unwrap_or_else(|| match status {
         // The client's sentence has the status and then all of the answer.
         Some(_) => String::new(),
-        None => last(),
+        None => innermost(error).unwrap_or_else(|| error.to_string()),
     });
     let said = without_queries(&one_line(&said, MAX_MESSAGE_LENGTH));
     match (status, said.is_empty()) {

@@ -1,6 +1,5 @@
 //! One request to the endpoint, and its answer.
 
-use std::error::Error;
 use std::io::{self, Write};
 use std::path::Path;
 use std::time::SystemTime;
@@ -13,6 +12,7 @@ use reqwest::header::{
     CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER, USER_AGENT,
 };
 use reqwest::{Certificate, Identity, Url, redirect};
+use tracer_capture::causes::{causes, innermost};
 use tracer_runs::read_input;
 
 use super::answer::{RawAnswer, Reply};
@@ -211,11 +211,5 @@ fn is_about_certificates(error: &reqwest::Error) -> bool {
 
 /// The innermost cause. What wraps it repeats the URL, which may hold a secret.
 fn reasons(error: &reqwest::Error) -> String {
-    let innermost = causes(error).last().map(ToString::to_string);
-    innermost.unwrap_or_else(|| "the request failed".to_owned())
-}
-
-/// The causes of an error, the outermost first.
-fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
-    std::iter::successors(error.source(), |error| (*error).source())
+    innermost(error).unwrap_or_else(|| "the request failed".to_owned())
 }
