@@ -1,7 +1,7 @@
 //! [`RunCollector`]: takes what arrives, keeps the traces that are under way, and ends their runs.
 
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::Duration;
@@ -10,6 +10,7 @@ use opentelemetry_proto::tonic::logs::v1::ResourceLogs;
 use opentelemetry_proto::tonic::trace::v1::ResourceSpans;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
+use tracer_insight::text::counted;
 use tracer_runs::import::{ImportError, ImportedSpan, Importer, RunPhase, RunWriter, StagingLock};
 use tracer_sdk::format::{SpanEvent, SpanKind, SpanRecord, StatusCode, StoredTime, TraceId, names};
 
@@ -36,8 +37,6 @@ const TICK: Duration = Duration::from_millis(250);
 /// Time that a request waits for others of its trace before it is refused: exporters give up after 10 s.
 const PATIENCE: Duration = Duration::from_secs(5);
 const UNTIL_FREE: Duration = Duration::MAX;
-/// Most requests that are taken at once.
-const MAX_REQUESTS: usize = 64;
 /// Delay after which a refused sender tries again.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 /// Time that a completed run stays open for late spans.
@@ -76,7 +75,6 @@ pub struct RunCollector {
     totals: Mutex<CollectorTotals>,
     /// The runs of the traces of coding agents.
     agent_traces: AgentTraces,
-    requests: AtomicUsize,
     is_closed: AtomicBool,
     /// Lock of the collector that continues what others left.
     receiver_lock: Option<StagingLock>,
@@ -106,9 +104,8 @@ impl Taken {
             without_parent,
         } = self;
         if accepted.message.is_none() && without_parent > 0 {
-            let spans = if without_parent == 1 { "span" } else { "spans" };
-            let warning = format!("stored, but {without_parent} {spans} came without a parent");
-            accepted.message = Some(warning);
+            let spans = counted(without_parent, "span");
+            accepted.message = Some(format!("stored, but {spans} came without a parent"));
         }
         accepted
     }
@@ -155,7 +152,6 @@ impl RunCollector {
             clock,
             traces: OpenTraces::default(),
             totals: Mutex::default(),
-            requests: AtomicUsize::new(0),
             is_closed: AtomicBool::new(false),
             options,
             receiver_lock,
@@ -452,14 +448,10 @@ impl RunCollector {
         if received.is_empty() {
             return Ok(Accepted::default());
         }
-        let others = self.requests.fetch_add(1, Ordering::Relaxed);
-        let taken = if self.is_closed.load(Ordering::SeqCst) || others >= MAX_REQUESTS {
-            Err(busy())
-        } else {
-            self.take_groups(received)
-        };
-        self.requests.fetch_sub(1, Ordering::Relaxed);
-        taken
+        if self.is_closed.load(Ordering::SeqCst) {
+            return Err(busy());
+        }
+        self.take_groups(received)
     }
 
     fn take_groups(&self, received: Vec<ReceivedSpan>) -> Result<Accepted, Refused> {
@@ -613,14 +605,9 @@ impl RunCollector {
         drop(totals);
         if let Some(id) = appended.first_differing {
             taken.accepted.rejected += appended.differing;
-            let spans = if appended.differing == 1 {
-                "span was"
-            } else {
-                "spans were"
-            };
             taken.accepted.also(&format!(
-                "{} {spans} left out: {id} is a duplicate ID, of a span that differs from the one that came first",
-                appended.differing
+                "{} left out: {id} is a duplicate ID, of a span that differs from the one that came first",
+                counted(appended.differing, "span")
             ));
         }
         if trace.run.phase() == RunPhase::Staged && waiting_for.is_none() && self.is_run(&spans) {

@@ -3,6 +3,7 @@
 use std::io;
 use std::time::Duration;
 
+use tracer_insight::text::counted;
 use tracer_runs::import::ImportError;
 use tracer_sdk::format::TraceId;
 use tracer_sdk::settings::Settings;
@@ -120,45 +121,31 @@ impl CollectorSummary {
     /// let mut summary = CollectorSummary::default();
     /// assert!(summary.notes().is_empty());
     /// summary.repaired = 2;
-    /// assert_eq!(summary.notes(), ["2 received values were repaired or left out: they were not as OTLP writes them"]);
+    /// assert_eq!(summary.notes(), ["2 received values repaired or left out: not as OTLP writes them"]);
     /// ```
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
-        let mut notes = Vec::new();
-        if self.repaired > 0 {
-            let values = if self.repaired == 1 {
-                "value was"
-            } else {
-                "values were"
-            };
-            notes.push(format!(
-                "{} received {values} repaired or left out: they were not as OTLP writes them",
-                self.repaired
-            ));
-        }
-        if self.differing > 0 {
-            let spans = if self.differing == 1 {
-                "span was"
-            } else {
-                "spans were"
-            };
-            notes.push(format!(
-                "{} received {spans} left out: duplicate IDs of spans that differ from them",
-                self.differing
-            ));
-        }
-        if self.logs_without_session > 0 {
-            let (records, they) = if self.logs_without_session == 1 {
-                ("log record of a coding agent was", "it names")
-            } else {
-                ("log records of coding agents were", "they name")
-            };
-            notes.push(format!(
-                "{} {records} left out: {they} neither a session nor a trace",
-                self.logs_without_session
-            ));
-        }
-        notes
+        [
+            (
+                self.repaired,
+                "received value",
+                "repaired or left out: not as OTLP writes them",
+            ),
+            (
+                self.differing,
+                "received span",
+                "left out: duplicate IDs of spans that differ from them",
+            ),
+            (
+                self.logs_without_session,
+                "log record",
+                "of coding agents left out: without a session and a trace",
+            ),
+        ]
+        .into_iter()
+        .filter(|(count, ..)| *count > 0)
+        .map(|(count, noun, what)| format!("{} {what}", counted(count, noun)))
+        .collect()
     }
 }
 

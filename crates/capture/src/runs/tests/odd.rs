@@ -22,7 +22,7 @@ fn a_second_span_of_one_id_is_named() {
     assert_eq!(
         accepted.message.as_deref(),
         Some(
-            "1 span was left out: 0000000000000002 is a duplicate ID, of a span that differs from the one that came first"
+            "1 span left out: 0000000000000002 is a duplicate ID, of a span that differs from the one that came first"
         )
     );
     let repeated = bench.send(vec![chat(1, 2, 1)]);
@@ -31,7 +31,7 @@ fn a_second_span_of_one_id_is_named() {
     assert_eq!((summary.differing, summary.duplicates), (1, 1));
     assert_eq!(
         summary.notes(),
-        ["1 received span was left out: duplicate IDs of spans that differ from them"]
+        ["1 received span left out: duplicate IDs of spans that differ from them"]
     );
 }
 

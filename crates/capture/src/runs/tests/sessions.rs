@@ -143,7 +143,7 @@ fn a_record_that_names_neither_session_nor_trace_is_counted_as_such() {
     assert_eq!((summary.logs_without_session, summary.ignored_logs), (1, 0));
     assert_eq!(
         summary.notes(),
-        ["1 log record of a coding agent was left out: it names neither a session nor a trace"]
+        ["1 log record of coding agents left out: without a session and a trace"]
     );
 }
 
