@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, SystemTime};
@@ -11,7 +10,7 @@ use std::time::{Duration, SystemTime};
 use opentelemetry_proto::tonic::common::v1::InstrumentationScope;
 use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span};
 
-use tokio::sync::Notify;
+use tokio::sync::watch;
 use tracer_insight::text::counted;
 
 use super::ProxyCounters;
@@ -131,21 +130,27 @@ pub(super) enum ExchangeReport {
 #[derive(Debug, Clone)]
 pub(super) struct ReportSender {
     sender: mpsc::Sender<ExchangeReport>,
-    backlog: Arc<Backlog>,
+    /// The bytes that wait to be recorded.
+    backlog: watch::Sender<usize>,
 }
 
 impl ReportSender {
     /// Never waits. After the end of the recorder nothing is recorded.
     pub(super) fn send(&self, report: ExchangeReport) {
-        if let ExchangeReport::Exchange(exchange) = &report {
-            self.backlog.add(weight(exchange));
+        let bytes = match &report {
+            ExchangeReport::Exchange(exchange) => weight(exchange),
+            _ => 0,
+        };
+        self.backlog.send_modify(|waiting| *waiting += bytes);
+        if self.sender.send(report).is_err() {
+            self.backlog.send_replace(0);
         }
-        let _ = self.sender.send(report);
     }
 
     /// Waits until little enough is to be recorded for another request.
     pub(super) async fn has_room(&self) {
-        self.backlog.has_room().await;
+        let mut backlog = self.backlog.subscribe();
+        let _ = backlog.wait_for(|waiting| *waiting <= MAX_WAITING_BYTES).await;
     }
 }
 
@@ -154,60 +159,12 @@ fn weight(exchange: &Exchange) -> usize {
     size_of::<Exchange>() + exchange.request.len() + exchange.response.len()
 }
 
-/// The bytes that wait to be recorded. Requests that come while there are too many are held back.
-#[derive(Debug)]
-struct Backlog {
-    limit: usize,
-    bytes: AtomicUsize,
-    /// Nothing is recorded any more, and so nothing waits.
-    is_closed: AtomicBool,
-    /// Fewer bytes wait, or none will again.
-    has_shrunk: Notify,
-}
+/// Takes all bytes away when the recorder ends, however it ends: a client never waits for a recorder that is gone.
+struct EmptyAtEnd(watch::Sender<usize>);
 
-impl Backlog {
-    fn new(limit: usize) -> Self {
-        Self {
-            limit,
-            bytes: AtomicUsize::new(0),
-            is_closed: AtomicBool::new(false),
-            has_shrunk: Notify::new(),
-        }
-    }
-
-    fn add(&self, bytes: usize) {
-        self.bytes.fetch_add(bytes, Ordering::AcqRel);
-    }
-
-    fn remove(&self, bytes: usize) {
-        self.bytes.fetch_sub(bytes, Ordering::AcqRel);
-        self.has_shrunk.notify_waiters();
-    }
-
-    /// Holds no request back from now on.
-    fn close(&self) {
-        self.is_closed.store(true, Ordering::Release);
-        self.has_shrunk.notify_waiters();
-    }
-
-    async fn has_room(&self) {
-        loop {
-            // Registered before the check, so that a change in between is not missed.
-            let shrunk = self.has_shrunk.notified();
-            if self.is_closed.load(Ordering::Acquire) || self.bytes.load(Ordering::Acquire) <= self.limit {
-                return;
-            }
-            shrunk.await;
-        }
-    }
-}
-
-/// Closes the backlog when the recorder ends, however it ends: a client never waits for a recorder that is gone.
-struct CloseAtEnd(Arc<Backlog>);
-
-impl Drop for CloseAtEnd {
+impl Drop for EmptyAtEnd {
     fn drop(&mut self) {
-        self.0.close();
+        self.0.send_replace(0);
     }
 }
 
@@ -226,12 +183,13 @@ impl ExchangeRecorder {
         exchanges: Option<Box<dyn ExchangeSink>>,
     ) -> io::Result<Self> {
         let (sender, reports) = mpsc::channel();
-        let backlog = Arc::new(Backlog::new(MAX_WAITING_BYTES));
+        let backlog = watch::Sender::new(0);
         let sender = ReportSender {
             sender,
-            backlog: Arc::clone(&backlog),
+            backlog: backlog.clone(),
         };
         let state = ExchangeRecorderState {
+            reports,
             runs,
             sink,
             exchanges,
@@ -241,8 +199,8 @@ impl ExchangeRecorder {
         let thread = thread::Builder::new()
             .name("tracer-proxy".to_owned())
             .spawn(move || {
-                let backlog = CloseAtEnd(backlog);
-                state.record_all(&reports, &backlog.0, &counters)
+                let backlog = EmptyAtEnd(backlog);
+                state.record_all(&backlog.0, &counters)
             })?;
         Ok(Self { sender, thread })
     }
@@ -259,6 +217,8 @@ impl ExchangeRecorder {
 }
 
 struct ExchangeRecorderState {
+    /// Gone before the backlog is emptied: a report that is sent then fails.
+    reports: mpsc::Receiver<ExchangeReport>,
     runs: RunGroups,
     sink: Arc<dyn OtlpSink>,
     exchanges: Option<Box<dyn ExchangeSink>>,
@@ -271,17 +231,16 @@ impl ExchangeRecorderState {
     /// Records what is reported until the end.
     fn record_all(
         mut self,
-        reports: &mpsc::Receiver<ExchangeReport>,
-        backlog: &Backlog,
+        backlog: &watch::Sender<usize>,
         counters: &ProxyCounters,
     ) -> ProxySummary {
         loop {
-            match reports.recv_timeout(POLL_INTERVAL) {
+            match self.reports.recv_timeout(POLL_INTERVAL) {
                 Ok(ExchangeReport::Exchange(mut exchange)) => {
                     let weight = weight(&exchange);
                     self.record(&mut exchange);
                     drop(exchange);
-                    backlog.remove(weight);
+                    backlog.send_modify(|waiting| *waiting = waiting.saturating_sub(weight));
                 }
                 Ok(ExchangeReport::RefusedUpgrade(path)) => {
                     *self.refused_upgrades.entry(path).or_default() += 1;
@@ -384,31 +343,37 @@ fn add_route(routes: &mut Vec<String>, path: &str) {
 mod tests {
     use super::*;
 
-    #[tokio::test]
-    async fn a_request_waits_while_too_much_is_to_be_recorded() {
-        let backlog = Arc::new(Backlog::new(10));
-        backlog.has_room().await;
-        backlog.add(11);
+    /// A sender before too many bytes, and a request that waits for room.
+    async fn waiting() -> (ReportSender, tokio::task::JoinHandle<()>) {
+        let (sender, _) = mpsc::channel();
+        let backlog = watch::Sender::new(0);
+        let sender = ReportSender { sender, backlog };
+        sender.has_room().await;
+        sender.backlog.send_replace(MAX_WAITING_BYTES + 1);
         let waiting = tokio::spawn({
-            let backlog = Arc::clone(&backlog);
-            async move { backlog.has_room().await }
+            let sender = sender.clone();
+            async move { sender.has_room().await }
         });
         tokio::task::yield_now().await;
         assert!(!waiting.is_finished());
-        backlog.remove(11);
+        (sender, waiting)
+    }
+
+    #[tokio::test]
+    async fn a_request_waits_while_too_much_is_to_be_recorded() {
+        let (sender, waiting) = waiting().await;
+        sender.backlog.send_modify(|waiting| *waiting -= 1);
         waiting.await.unwrap();
     }
 
     #[tokio::test]
     async fn no_request_waits_for_a_recorder_that_has_ended() {
-        let backlog = Arc::new(Backlog::new(10));
-        backlog.add(11);
-        let waiting = tokio::spawn({
-            let backlog = Arc::clone(&backlog);
-            async move { backlog.has_room().await }
-        });
-        tokio::task::yield_now().await;
-        drop(CloseAtEnd(backlog));
+        let (sender, waiting) = waiting().await;
+        drop(EmptyAtEnd(sender.backlog.clone()));
         waiting.await.unwrap();
+        // Nor for a report that comes too late.
+        sender.backlog.send_replace(MAX_WAITING_BYTES + 1);
+        sender.send(ExchangeReport::RefusedSigned);
+        sender.has_room().await;
     }
 }
