@@ -64,7 +64,7 @@ pub enum RequestDecision {
 }
 
 /// Decides whether a request is forwarded to the provider. Called by many threads at once; slow work belongs elsewhere.
-pub trait Responder: Send + Sync + 'static {
+pub trait Responder: std::fmt::Debug + Send + Sync + 'static {
     /// Decides about this request.
     fn respond(&self, request: &IncomingRequest<'_>) -> RequestDecision;
 }
@@ -106,7 +106,7 @@ pub struct FinishedExchange<'a> {
 }
 
 /// Sink for finished exchanges. Called by the one thread that records, after the client has its answer.
-pub trait ExchangeSink: Send + 'static {
+pub trait ExchangeSink: std::fmt::Debug + Send + 'static {
     /// Keeps an exchange. Returns the number of the call, from 1, among the calls of models that are kept next to the
     /// run; `None` when it is not kept there, or is no call of a model.
     fn keep(&mut self, exchange: &FinishedExchange<'_>) -> Option<u64>;

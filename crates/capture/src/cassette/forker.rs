@@ -3,7 +3,6 @@
 //! [`Forker`] answers the first calls of a run as recorded, as long as they are repeated, and changes the later ones.
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,6 +26,7 @@ const NO_ANSWER: Duration = Duration::from_secs(15 * 60);
 ///
 /// Calls before the fork must be those that were recorded. One that is not stops the fork: it and all that follow are
 /// answered with an error, and no request reaches a provider.
+#[derive(Debug)]
 pub struct Forker {
     plan: ForkPlan,
     scrubbing: Scrubbing,
@@ -385,14 +385,5 @@ fn error_answer(status: u16, api: Option<ModelApi>) -> PreparedAnswer {
         headers,
         chunks: vec![Bytes::from(body.to_string())],
         ..PreparedAnswer::default()
-    }
-}
-
-impl fmt::Debug for Forker {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Forker")
-            .field("at", &self.plan.at)
-            .finish_non_exhaustive()
     }
 }

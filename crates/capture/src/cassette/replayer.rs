@@ -1,7 +1,6 @@
 //! Answers to requests from a cassette, and the requests that it could not answer.
 
 use std::collections::HashSet;
-use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -43,6 +42,7 @@ pub struct ReplayOptions {
 }
 
 /// Answers the requests of a program from a cassette.
+#[derive(Debug)]
 pub struct Replayer {
     on_miss: OnMiss,
     scrubbing: Scrubbing,
@@ -171,15 +171,6 @@ fn conversation(request: &RecordedRequest) -> String {
     let is_of_user = |message: &&&Value| message.get("role").and_then(Value::as_str) != Some("assistant");
     let beginning: Vec<&&Value> = beginning.iter().take_while(is_of_user).collect();
     sha256_hex(format!("{system:?}{beginning:?}").as_bytes())
-}
-
-impl fmt::Debug for Replayer {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Replayer")
-            .field("on_miss", &self.on_miss)
-            .finish_non_exhaustive()
-    }
 }
 
 impl ReplayOutcome {

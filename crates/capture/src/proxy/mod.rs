@@ -136,7 +136,7 @@ pub struct ModelProxy {
 }
 
 /// Hooks into a proxy's work, in addition to the run.
-#[derive(Default)]
+#[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct ProxyHooks {
     /// Sink for finished exchanges.
@@ -149,17 +149,6 @@ pub struct ProxyHooks {
     pub no_stream_usage: bool,
     /// The random part of its address, where that is known before it starts.
     pub token: Option<String>,
-}
-
-impl std::fmt::Debug for ProxyHooks {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter
-            .debug_struct("ProxyHooks")
-            .field("exchanges", &self.exchanges.is_some())
-            .field("responder", &self.responder.is_some())
-            .field("is_offline", &self.is_offline)
-            .finish_non_exhaustive()
-    }
 }
 
 /// The variables that lead clients to a proxy at `base`, with their values; `variable` is the environment that they have.

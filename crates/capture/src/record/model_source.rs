@@ -9,6 +9,7 @@ use crate::proxy::{self, ModelProxy, ProxyContext, ProxyError, ProxyHooks, Proxy
 use crate::sink::OtlpSink;
 
 /// The proxy, on a port of its own.
+#[derive(Debug)]
 pub(super) struct ModelSource {
     proxy: ModelProxy,
     base_urls: Vec<(&'static str, String)>,

@@ -21,6 +21,7 @@ use crate::exchange::Responder;
     clippy::struct_excessive_bools,
     reason = "each is a choice of its own, and any combination has a meaning"
 )]
+#[derive(Debug)]
 pub struct RecordOptions {
     /// Data directory, redaction and limits.
     pub settings: Settings,
@@ -45,18 +46,6 @@ pub struct RecordOptions {
     /// Providers of the recorded calls, where no provider is called: the command gets placeholders for keys.
     pub(super) offline: Option<Vec<String>>,
     pub(super) fork: Option<ForkOrigin>,
-}
-
-impl std::fmt::Debug for RecordOptions {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter
-            .debug_struct("RecordOptions")
-            .field("name", &self.name)
-            .field("command", &self.command)
-            .field("directory", &self.directory)
-            .field("offline", &self.offline)
-            .finish_non_exhaustive()
-    }
 }
 
 impl RecordOptions {

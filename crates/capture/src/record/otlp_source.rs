@@ -36,6 +36,7 @@ pub(super) struct ReceivedActivity {
 }
 
 /// The receiver of OTLP, on ports of its own.
+#[derive(Debug)]
 pub(super) struct OtlpSource {
     server: OtlpServer,
     counts: Arc<ReceivedCounts>,

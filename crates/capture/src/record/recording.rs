@@ -69,6 +69,7 @@ pub enum RecordingError {
 /// assert!(!recorded.reasons.is_empty());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[derive(Debug)]
 pub struct Recording {
     options: RecordOptions,
     collector: Arc<RunCollector>,
@@ -80,16 +81,6 @@ pub struct Recording {
     environment: ChildEnvironment,
     added: Vec<OsString>,
     kept: Option<KeptHandle>,
-}
-
-impl std::fmt::Debug for Recording {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter
-            .debug_struct("Recording")
-            .field("options", &self.options)
-            .field("program", &self.program)
-            .finish_non_exhaustive()
-    }
 }
 
 /// End of a recorded command.
