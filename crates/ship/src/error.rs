@@ -233,6 +233,10 @@ pub(crate) enum RequestFailure {
         /// The wait that the destination asks for.
         retry_after: Option<Duration>,
     },
+    /// No connection came about: it may succeed later, or never.
+    Unreachable(String),
+    /// The server has failed: it may succeed later, or never.
+    ServerError(ShipError),
     /// It will not.
     Fatal(ShipError),
 }
@@ -257,7 +261,8 @@ impl RequestFailure {
             reason: reason.to_owned(),
         };
         match self {
-            Self::Fatal(error) => error,
+            Self::Fatal(error) | Self::ServerError(error) => error,
+            Self::Unreachable(reason) => ShipError::Unreachable { reason },
             Self::Exists | Self::Changed => refused("another writer was faster again and again"),
             Self::Missing(reason) => ShipError::NoBucket { reason },
             Self::Unsupported => refused("the store does not know the operation"),

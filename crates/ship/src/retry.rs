@@ -97,6 +97,8 @@ impl<'a> Requests<'a> {
                     return Ok(done);
                 }
                 Err(RequestFailure::Transient { reason, retry_after }) => (reason, retry_after),
+                Err(RequestFailure::Unreachable(reason)) => (reason, None),
+                Err(RequestFailure::ServerError(error)) => (error.to_string(), None),
                 Err(failure) => return Err(failure.into_error()),
             };
             has_failed = true;

@@ -7,10 +7,12 @@ use prost::Message;
 use serde_json::Value;
 use tracer_insight::text::one_line;
 
-use crate::error::ShipError;
+use crate::error::{RequestFailure, ShipError};
 
 /// Characters of an endpoint's message that are quoted.
 const MAX_MESSAGE_LENGTH: usize = 300;
+/// The longest wait that an endpoint can ask for.
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(3600);
 
 /// Parts of an answer that decide.
 #[derive(Debug, Default)]
@@ -21,19 +23,6 @@ pub(super) struct RawAnswer {
     /// Host of the `Location`.
     pub(super) location: Option<String>,
     pub(super) body: Vec<u8>,
-}
-
-/// Consequence of a reply.
-#[derive(Debug)]
-pub(super) enum Reply {
-    /// The request is answered for good.
-    Answer(Answer),
-    /// The endpoint is overloaded or out of order for a while.
-    TryAgain { reason: String, after: Option<Duration> },
-    /// The server has failed, and does not say if the request may be repeated.
-    Failed { error: ShipError },
-    /// Nothing that is sent to this endpoint will be accepted.
-    Stop { error: ShipError },
 }
 
 /// Consequence of an answer for the spans of the request.
@@ -50,37 +39,35 @@ pub(super) enum Answer {
 }
 
 impl RawAnswer {
-    pub(super) fn interpret(&self, now: SystemTime) -> Reply {
+    pub(super) fn interpret(&self, now: SystemTime) -> Result<Answer, RequestFailure> {
         let status = self.status;
         let message = self.error_message();
-        match status {
-            200..=299 => self.accepted(),
-            429 | 502..=504 => Reply::TryAgain {
-                reason: self.reason(),
-                after: self
-                    .retry_after
-                    .as_deref()
-                    .and_then(|text| retry_after(text, now)),
-            },
-            413 => Reply::Answer(Answer::TooLarge),
-            415 => Reply::Answer(Answer::UnknownEncoding { message }),
-            400 | 422 => Reply::Answer(Answer::Refused {
-                message: self.reason(),
-            }),
-            408 | 500.. => Reply::Failed {
-                error: ShipError::Status { status, message },
-            },
-            _ => Reply::Stop {
-                error: match status {
-                    300..=399 => ShipError::Redirected {
-                        host: self.location.clone().unwrap_or_else(|| "nowhere".to_owned()),
-                    },
-                    401..=403 | 407 => ShipError::Unauthorized { status, message },
-                    404 | 405 => ShipError::NotOtlp { status, message },
-                    _ => ShipError::Status { status, message },
-                },
-            },
-        }
+        Err(match status {
+            200..=299 => return self.accepted(),
+            413 => return Ok(Answer::TooLarge),
+            415 => return Ok(Answer::UnknownEncoding { message }),
+            400 | 422 => {
+                let message = self.reason();
+                return Ok(Answer::Refused { message });
+            }
+            429 | 502..=504 => {
+                let asked = self.retry_after.as_deref();
+                let asked = asked.and_then(|text| retry_after(text, now));
+                RequestFailure::Transient {
+                    reason: self.reason(),
+                    retry_after: asked.map(|asked| asked.min(MAX_RETRY_AFTER)),
+                }
+            }
+            // The server does not say if the request may be repeated.
+            408 | 500.. => RequestFailure::ServerError(ShipError::Status { status, message }),
+            300..=399 => {
+                let host = self.location.clone().unwrap_or_else(|| "nowhere".to_owned());
+                ShipError::Redirected { host }.into()
+            }
+            401..=403 | 407 => ShipError::Unauthorized { status, message }.into(),
+            404 | 405 => ShipError::NotOtlp { status, message }.into(),
+            _ => ShipError::Status { status, message }.into(),
+        })
     }
 
     fn is_json(&self) -> bool {
@@ -91,15 +78,11 @@ impl RawAnswer {
         self.content_type.contains("text/html")
     }
 
-    fn accepted(&self) -> Reply {
+    fn accepted(&self) -> Result<Answer, RequestFailure> {
         if self.is_page() {
             // The start page of something else, or a form to log in.
-            return Reply::Stop {
-                error: ShipError::NotOtlp {
-                    status: self.status,
-                    message: "a web page".to_owned(),
-                },
-            };
+            let (status, message) = (self.status, "a web page".to_owned());
+            return Err(ShipError::NotOtlp { status, message }.into());
         }
         let (rejected, message) = if self.is_json() {
             partial_success_of_json(&self.body)
@@ -108,7 +91,7 @@ impl RawAnswer {
             let partial = response.partial_success.unwrap_or_default();
             (partial.rejected_spans, partial.error_message)
         };
-        Reply::Answer(Answer::Accepted {
+        Ok(Answer::Accepted {
             rejected: u64::try_from(rejected).unwrap_or(0),
             message: one_line(&message, MAX_MESSAGE_LENGTH),
         })
@@ -196,7 +179,7 @@ mod tests {
 
     use super::*;
 
-    fn answer(status: u16, content_type: &str, body: &[u8]) -> Reply {
+    fn answer(status: u16, content_type: &str, body: &[u8]) -> Result<Answer, RequestFailure> {
         let raw = RawAnswer {
             status,
             content_type: content_type.to_owned(),
@@ -236,7 +219,7 @@ mod tests {
         #[case] rejected: u64,
         #[case] message: &str,
     ) {
-        let Reply::Answer(Answer::Accepted {
+        let Ok(Answer::Accepted {
             rejected: of_answer,
             message: said,
         }) = answer(200, content_type, body)
@@ -251,9 +234,7 @@ mod tests {
         let answer = answer(200, "text/html; charset=utf-8", b"<html>");
         assert!(matches!(
             answer,
-            Reply::Stop {
-                error: ShipError::NotOtlp { .. }
-            }
+            Err(RequestFailure::Fatal(ShipError::NotOtlp { .. }))
         ));
     }
 
@@ -264,24 +245,25 @@ mod tests {
     #[case(504)]
     fn an_overload_is_waited_out(#[case] status: u16) {
         let json = br#"{"message":"later"}"#;
-        let Reply::TryAgain { reason, after } = answer(status, "application/json", json) else {
+        let Err(RequestFailure::Transient { reason, retry_after }) = answer(status, "application/json", json)
+        else {
             panic!("not repeated");
         };
-        assert_eq!(after, Some(Duration::from_secs(3)));
+        assert_eq!(retry_after, Some(Duration::from_secs(3)));
         assert_eq!(reason, format!("status {status}: later"));
     }
 
     #[test]
     fn every_other_status_has_its_consequence() {
         let of = |status| answer(status, "text/plain", b"");
-        assert!(matches!(of(400), Reply::Answer(Answer::Refused { .. })));
-        assert!(matches!(of(422), Reply::Answer(Answer::Refused { .. })));
-        assert!(matches!(of(413), Reply::Answer(Answer::TooLarge)));
-        assert!(matches!(of(415), Reply::Answer(Answer::UnknownEncoding { .. })));
-        assert!(matches!(of(408), Reply::Failed { .. }));
-        assert!(matches!(of(500), Reply::Failed { .. }));
+        assert!(matches!(of(400), Ok(Answer::Refused { .. })));
+        assert!(matches!(of(422), Ok(Answer::Refused { .. })));
+        assert!(matches!(of(413), Ok(Answer::TooLarge)));
+        assert!(matches!(of(415), Ok(Answer::UnknownEncoding { .. })));
+        assert!(matches!(of(408), Err(RequestFailure::ServerError(_))));
+        assert!(matches!(of(500), Err(RequestFailure::ServerError(_))));
         for status in [301, 401, 402, 403, 404, 405, 407, 410, 418] {
-            assert!(matches!(of(status), Reply::Stop { .. }), "{status}");
+            assert!(matches!(of(status), Err(RequestFailure::Fatal(_))), "{status}");
         }
     }
 
@@ -299,7 +281,7 @@ mod tests {
         #[case] body: &[u8],
         #[case] expected: &str,
     ) {
-        let Reply::Answer(Answer::Refused { message }) = answer(400, content_type, body) else {
+        let Ok(Answer::Refused { message }) = answer(400, content_type, body) else {
             panic!("not refused");
         };
         let expected = if expected.is_empty() {

@@ -15,9 +15,9 @@ use reqwest::{Certificate, Identity, Url, redirect};
 use tracer_capture::causes::{causes, innermost};
 use tracer_runs::read_input;
 
-use super::answer::{RawAnswer, Reply};
+use super::answer::{Answer, RawAnswer};
 use super::settings::{OtlpSettings, Protocol, TlsFiles};
-use crate::error::ShipError;
+use crate::error::{RequestFailure, ShipError};
 
 /// Bytes of an answer that are read.
 const MAX_ANSWER_BYTES: usize = 4 * 1024 * 1024;
@@ -30,17 +30,6 @@ pub(super) struct Client {
     url: Url,
     headers: HeaderMap,
     is_compressed: bool,
-}
-
-/// Reason for a missing answer.
-#[derive(Debug)]
-pub(super) enum NoAnswer {
-    /// No connection came about.
-    Unreachable(String),
-    /// The connection broke, or took too long.
-    Broken(String),
-    /// It will not come about.
-    Never(ShipError),
 }
 
 impl Client {
@@ -79,7 +68,7 @@ impl Client {
     }
 
     /// Sends a request, written as `protocol` has it and compressed.
-    pub(super) async fn send(&self, body: Bytes, protocol: Protocol) -> Result<Reply, NoAnswer> {
+    pub(super) async fn send(&self, body: Bytes, protocol: Protocol) -> Result<Answer, RequestFailure> {
         let mut headers = self.headers.clone();
         headers.insert(
             CONTENT_TYPE,
@@ -116,7 +105,7 @@ impl Client {
                 break;
             }
         }
-        Ok(answer.interpret(SystemTime::now()))
+        answer.interpret(SystemTime::now())
     }
 }
 
@@ -177,18 +166,18 @@ fn unusable(path: &Path, reason: &str) -> ShipError {
     }
 }
 
-fn no_answer(error: &reqwest::Error) -> NoAnswer {
+fn no_answer(error: &reqwest::Error) -> RequestFailure {
     let reason = reasons(error);
     if is_about_certificates(error) {
-        return NoAnswer::Never(ShipError::Certificate { reason });
+        return ShipError::Certificate { reason }.into();
     }
     if error.is_timeout() {
-        return NoAnswer::Broken("no answer in time".to_owned());
+        return RequestFailure::transient("no answer in time");
     }
     if error.is_connect() {
-        return NoAnswer::Unreachable(reason);
+        return RequestFailure::Unreachable(reason);
     }
-    NoAnswer::Broken(reason)
+    RequestFailure::transient(reason)
 }
 
 /// Checks if a certificate is refused, by either side: another attempt is no use.

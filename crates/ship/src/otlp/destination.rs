@@ -9,9 +9,9 @@ use std::time::Duration;
 use tracer_capture::otlp::encode;
 use tracer_sdk::format::{SpanId, SpanRecord, TraceId};
 
-use super::answer::{Answer, Reply};
+use super::answer::Answer;
 use super::batch::{MAX_BYTES, Mark, SpanBatch};
-use super::client::{Client, NoAnswer, encode_request};
+use super::client::{Client, encode_request};
 use super::content;
 use super::endpoint::OtlpEndpoint;
 use super::repeats::RepeatedSpans;
@@ -22,12 +22,10 @@ use crate::error::{RequestFailure, ShipError};
 use crate::event::ShipEvent;
 use crate::retry::Requests;
 
-/// Failed connections, before the endpoint has answered at all, with which a push gives up: it is not there.
+/// Failed connections, before there was one, with which a push gives up: the endpoint is not there.
 const MAX_FIRST_FAILURES: u32 = 3;
-/// Answers in a row by which the server reports a defect of its own.
+/// Answers by which the server reports a defect of its own, with which a push gives up.
 const MAX_SERVER_FAILURES: u32 = 5;
-/// The longest wait that an endpoint can ask for.
-const MAX_RETRY_AFTER: Duration = Duration::from_secs(3600);
 
 /// An endpoint of OTLP over HTTP.
 pub struct OtlpDestination {
@@ -40,8 +38,8 @@ pub struct OtlpDestination {
     sent_runs: HashSet<TraceId>,
     /// Of each open run, its calls that are recorded several times.
     repeated_calls: HashMap<TraceId, RepeatedSpans>,
-    /// The endpoint has answered something.
-    has_answered: bool,
+    /// A connection to the endpoint came about.
+    has_connected: bool,
 }
 
 impl OtlpDestination {
@@ -69,7 +67,7 @@ impl OtlpDestination {
             batch: SpanBatch::default(),
             sent_runs: HashSet::new(),
             repeated_calls: HashMap::new(),
-            has_answered: false,
+            has_connected: false,
         })
     }
 }
@@ -310,34 +308,25 @@ impl OtlpDestination {
         let is_patient = requests.policy.patience.is_none();
         requests
             .repeat(async || {
-                let reply = self.client.send(body.clone(), self.protocol).await;
-                self.has_answered |= reply.is_ok();
+                let sent = self.client.send(body.clone(), self.protocol).await;
                 failures += 1;
-                let failure = match reply {
-                    Ok(Reply::Answer(answer)) => return Ok(answer),
-                    Ok(Reply::TryAgain { reason, after }) => RequestFailure::Transient {
-                        reason,
-                        retry_after: after.map(|asked| asked.min(MAX_RETRY_AFTER)),
-                    },
-                    Ok(Reply::Failed { error }) => {
+                let is_final = match &sent {
+                    Err(RequestFailure::Unreachable(_)) => {
+                        failures >= MAX_FIRST_FAILURES && !self.has_connected && !is_patient
+                    }
+                    Err(RequestFailure::ServerError(_)) => {
                         server_failures += 1;
-                        if server_failures >= MAX_SERVER_FAILURES {
-                            error.into()
-                        } else {
-                            RequestFailure::transient(error.to_string())
-                        }
+                        server_failures >= MAX_SERVER_FAILURES
                     }
-                    Err(NoAnswer::Unreachable(reason))
-                        if failures >= MAX_FIRST_FAILURES && !self.has_answered && !is_patient =>
-                    {
-                        ShipError::Unreachable { reason }.into()
-                    }
-                    Err(NoAnswer::Unreachable(reason) | NoAnswer::Broken(reason)) => {
-                        RequestFailure::transient(reason)
-                    }
-                    Ok(Reply::Stop { error }) | Err(NoAnswer::Never(error)) => error.into(),
+                    _ => false,
                 };
-                Err(failure)
+                self.has_connected |= !matches!(sent, Err(RequestFailure::Unreachable(_)));
+                sent.map_err(|failure| {
+                    if is_final {
+                        return failure.into_error().into();
+                    }
+                    failure
+                })
             })
             .await
     }
