@@ -1,6 +1,8 @@
 //! Bodies of errors. Hardly two servers agree on where one says what is wrong.
 
-use serde_json::Value;
+use serde_json::{Value, json};
+
+use super::ModelApi;
 
 /// The longest message that is taken, in characters.
 const MAX_MESSAGE: usize = 2_000;
@@ -88,6 +90,29 @@ pub fn of_refusal(body: &Value) -> Option<(String, String)> {
     }
     let class = class(body.get(0).unwrap_or(body));
     Some((class.unwrap_or_else(|| UNNAMED.to_owned()), message(body, 0)?))
+}
+
+/// The body of an error as clients of an API read it; without an API, as most do.
+pub fn error_body(api: Option<ModelApi>, status: u16, kind: &str, message: &str) -> Value {
+    match api {
+        Some(ModelApi::Messages) => json!({"type": "error", "error": {"type": kind, "message": message}}),
+        Some(ModelApi::GenerateContent) => {
+            let name = match status {
+                401 => "UNAUTHENTICATED",
+                403 => "PERMISSION_DENIED",
+                404 => "NOT_FOUND",
+                424 => "FAILED_PRECONDITION",
+                429 => "RESOURCE_EXHAUSTED",
+                503 => "UNAVAILABLE",
+                504 => "DEADLINE_EXCEEDED",
+                400..=499 => "INVALID_ARGUMENT",
+                _ => "INTERNAL",
+            };
+            json!({"error": {"code": status, "message": message, "status": name}})
+        }
+        Some(ModelApi::OllamaChat | ModelApi::OllamaGenerate) => json!({"error": message}),
+        _ => json!({"error": {"message": message, "type": kind, "param": null, "code": kind}}),
+    }
 }
 
 fn class(error: &Value) -> Option<String> {

@@ -21,7 +21,7 @@ use serde_json::Value;
 
 pub use assemble::readable_text;
 pub use assemble::{Assembled, assemble};
-pub use error_body::of_refusal;
+pub use error_body::{error_body, of_refusal};
 pub use facts::{RequestFacts, ResponseFacts};
 pub use form::{form_fields, without_boundary};
 pub use frames::EVENT_BEGINNINGS;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use axum::body::Bytes;
 use parking_lot::Mutex;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::file::Cassette;
 use super::fork_plan::{CallFault, ForkError, ForkPlan};
@@ -17,7 +17,7 @@ use super::normalise::Place;
 use super::pool::{Miss, Pool};
 use super::recorded::RecordedExchange;
 use crate::exchange::{ChangedRequest, IncomingRequest, PreparedAnswer, RequestDecision, Responder};
-use tracer_providers::{EVENT_BEGINNINGS, ModelApi, ModelReply, assemble};
+use tracer_providers::{EVENT_BEGINNINGS, ModelApi, ModelReply, assemble, error_body};
 
 /// Delay of a call without an answer: longer than clients wait.
 const NO_ANSWER: Duration = Duration::from_secs(15 * 60);
@@ -358,24 +358,7 @@ fn error_answer(status: u16, api: Option<ModelApi>) -> PreparedAnswer {
         400..=499 => "invalid_request_error",
         _ => "api_error",
     };
-    let body = match api {
-        Some(ModelApi::Messages) => json!({"type": "error", "error": {"type": kind, "message": message}}),
-        Some(ModelApi::GenerateContent) => {
-            let name = match status {
-                401 => "UNAUTHENTICATED",
-                403 => "PERMISSION_DENIED",
-                404 => "NOT_FOUND",
-                429 => "RESOURCE_EXHAUSTED",
-                503 => "UNAVAILABLE",
-                504 => "DEADLINE_EXCEEDED",
-                400..=499 => "INVALID_ARGUMENT",
-                _ => "INTERNAL",
-            };
-            json!({"error": {"code": status, "message": message, "status": name}})
-        }
-        Some(ModelApi::OllamaChat | ModelApi::OllamaGenerate) => json!({"error": message}),
-        _ => json!({"error": {"message": message, "type": kind, "param": null, "code": null}}),
-    };
+    let body = error_body(api, status, kind, &message);
     let mut headers = vec![("content-type".to_owned(), "application/json".to_owned())];
     if matches!(status, 429 | 503 | 529) {
         headers.push(("retry-after".to_owned(), "1".to_owned()));

@@ -20,7 +20,7 @@ use super::recorded::{RecordedBody, RecordedExchange, RecordedRequest, RecordedR
 use super::replacing;
 use super::shapes::Places;
 use crate::exchange::{ExchangeEnd, ExchangeSink, FinishedExchange, kept_query};
-use tracer_providers::answer_asked_again;
+use tracer_providers::{answer_asked_again, error_body};
 
 /// Places of secrets that are listed; more are counted.
 const MAX_REPLACED: usize = 100;
@@ -329,7 +329,8 @@ const UNREACHABLE: u16 = 502;
 
 fn response(exchange: &FinishedExchange<'_>) -> RecordedResponse {
     let Some(status) = exchange.status else {
-        let body = serde_json::json!({"error": {"type": "upstream_failed", "message": "tracer: the provider could not be reached"}});
+        let message = "tracer: the provider could not be reached";
+        let body = error_body(None, UNREACHABLE, "upstream_failed", message);
         return RecordedResponse {
             status: UNREACHABLE,
             headers: vec![("content-type".to_owned(), "application/json".to_owned())],

@@ -17,7 +17,7 @@ use super::file::Cassette;
 use super::normalise::{NormalRequest, Place, RequestKey};
 use super::recorded::{RecordedExchange, RecordedRequest};
 use crate::exchange::PreparedAnswer;
-use tracer_providers::ModelApi;
+use tracer_providers::{ModelApi, error_body};
 
 /// Number of recorded requests that are compared with one without a match.
 const MAX_COMPARED: usize = 500;
@@ -338,24 +338,11 @@ impl Miss {
 
     /// The body of that answer, in the error shape of its API.
     fn body(&self, command: &str, api: Option<ModelApi>) -> serde_json::Value {
-        use serde_json::json;
-        let message = format!("{command}: {self}");
-        match api {
-            Some(ModelApi::Messages) => {
-                json!({"type": "error", "error": {"type": MISS_TYPE, "message": message}})
-            }
-            Some(ModelApi::GenerateContent) => {
-                json!({"error": {"code": MISS_STATUS, "message": message, "status": "FAILED_PRECONDITION"}})
-            }
-            Some(ModelApi::OllamaChat | ModelApi::OllamaGenerate) => json!({"error": message}),
-            _ => {
-                let path = self
-                    .nearest
-                    .as_ref()
-                    .map(|nearest| nearest.difference.path.as_str());
-                json!({"error": {"message": message, "type": MISS_TYPE, "param": path, "code": MISS_TYPE}})
-            }
+        let mut body = error_body(api, MISS_STATUS, MISS_TYPE, &format!("{command}: {self}"));
+        if let (Some(place), Some(nearest)) = (body.pointer_mut("/error/param"), &self.nearest) {
+            *place = nearest.difference.path.as_str().into();
         }
+        body
     }
 }
 

@@ -26,7 +26,7 @@ use crate::causes::innermost;
 use crate::content_encoding::unpacked;
 use crate::exchange::{ExchangeEnd, IncomingRequest, PreparedAnswer, RequestDecision, Responder};
 use crate::runs::random_span_id;
-use tracer_providers::{ModelApi, answer_asked_again};
+use tracer_providers::{ModelApi, answer_asked_again, error_body};
 
 /// The largest request that is passed on: it is held whole, because it is recorded.
 const MAX_REQUEST_BYTES: usize = 256 * 1024 * 1024;
@@ -421,9 +421,9 @@ fn reason(error: &reqwest::Error) -> String {
 }
 
 fn bad_gateway(reason: &str) -> Response {
-    let body =
-        serde_json::json!({"error": {"type": "upstream_failed", "message": format!("tracer: {reason}")}});
-    (StatusCode::BAD_GATEWAY, axum::Json(body)).into_response()
+    let status = StatusCode::BAD_GATEWAY;
+    let body = error_body(None, status.as_u16(), "upstream_failed", &format!("tracer: {reason}"));
+    (status, axum::Json(body)).into_response()
 }
 
 /// The copy of an exchange, which is reported when it ends, however it ends.
