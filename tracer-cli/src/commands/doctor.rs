@@ -50,9 +50,8 @@ fn lines(causes: &[Cause], has_run: bool) -> Vec<Line> {
     let count = text::counted(causes.len() as u64, "cause");
     let mut lines = vec![Line::of(format!("✗ {count} found"), Tone::Bad)];
     for cause in causes {
-        let guess = if cause.is_guess { "probably: " } else { "" };
         lines.push(Line::of(format!("  {}", cause.code), Tone::Muted));
-        lines.push(Line::of(format!("    {guess}{}", cause.message), Tone::Plain));
+        lines.push(Line::of(format!("    {}", cause.message), Tone::Plain));
         lines.push(Line::of(format!("    → {}", cause.remedy), Tone::Plain));
     }
     lines

@@ -11,8 +11,6 @@ pub struct Cause {
     pub message: String,
     /// The next step.
     pub remedy: String,
-    /// It was concluded from sources, and may be wrong.
-    pub is_guess: bool,
 }
 
 impl Cause {
@@ -21,14 +19,6 @@ impl Cause {
             code,
             message: message.into(),
             remedy: remedy.into(),
-            is_guess: false,
-        }
-    }
-
-    pub(super) fn guess(self) -> Self {
-        Self {
-            is_guess: true,
-            ..self
         }
     }
 }

@@ -22,8 +22,6 @@ pub fn examine(config: &Config, program: &[String]) -> Result<Vec<Cause>, NotObs
     let mut causes = environment::causes(&environment::Surroundings::current(config));
     causes.extend(project::causes(Path::new(".")));
     if let Some((program, arguments)) = program.split_first() {
-        // An observation decides; the sources no longer matter.
-        causes.retain(|cause| !cause.is_guess);
         causes.extend(program::causes(program, arguments)?);
     }
     Ok(causes)

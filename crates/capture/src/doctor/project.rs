@@ -1,8 +1,7 @@
-//! Causes in the Cargo project of a folder: what it depends on, with which features, and what its sources suggest.
+//! Causes in the Cargo project of a folder: what it depends on, and with which features.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::Value;
 
@@ -10,15 +9,9 @@ use super::cause::Cause;
 
 /// Largest file that is read.
 const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;
-/// Source files that are read.
-const MAX_SOURCES: usize = 2_000;
 
 /// The command that adds the SDK with the feature of the layer; it is not on crates.io yet.
 const HOW_TO_ADD: &str = "cargo add --path path/to/the/clone/tracer-sdk --features tracing";
-
-/// The line that installs the layer.
-const HOW_TO_INSTALL: &str =
-    "add `.with(tracer_sdk::layer())` to the program's `tracing_subscriber::registry()`";
 
 /// Every cause in the project; none where there is no project.
 pub(super) fn causes(folder: &Path) -> Vec<Cause> {
@@ -30,11 +23,10 @@ pub(super) fn causes(folder: &Path) -> Vec<Cause> {
         .find_map(|folder| read(&folder.join("Cargo.lock")))
         .map(|lock| packages(&parse(&lock)))
         .unwrap_or_default();
-    let sources = sources(&folder.join("src"));
-    of_project(&parse(&manifest), &packages, &sources)
+    of_project(&parse(&manifest), &packages)
 }
 
-fn of_project(manifest: &Value, packages: &Packages, sources: &[String]) -> Vec<Cause> {
+fn of_project(manifest: &Value, packages: &Packages) -> Vec<Cause> {
     let mut causes = Vec::new();
     let has = |name: &str| packages.contains_key(name);
     let agents: Vec<&str> = ["rig", "rig-core", "genai", "adk-agent", "swiftide-agents"]
@@ -75,13 +67,13 @@ fn of_project(manifest: &Value, packages: &Packages, sources: &[String]) -> Vec<
     }
     causes.extend(level_features(manifest));
     if !agents.is_empty() {
-        causes.extend(layer(manifest, packages, sources, &agents));
+        causes.extend(layer(manifest, packages, &agents));
     }
     causes
 }
 
-/// Presence of the layer by the manifest and the sources.
-fn layer(manifest: &Value, packages: &Packages, sources: &[String], agents: &[&str]) -> Option<Cause> {
+/// Presence of the layer's package and feature.
+fn layer(manifest: &Value, packages: &Packages, agents: &[&str]) -> Option<Cause> {
     let agents = agents.join(", ");
     if !packages.contains_key("tracer-sdk") {
         return Some(Cause::new(
@@ -97,46 +89,7 @@ fn layer(manifest: &Value, packages: &Packages, sources: &[String], agents: &[&s
             HOW_TO_ADD,
         ));
     }
-    let installs =
-        |source: &String| source.contains("tracer_sdk::layer") || source.contains("layer::builder()");
-    if !sources.is_empty() && !sources.iter().any(installs) {
-        return Some(
-            Cause::new(
-                "layer_not_in_source",
-                "no source file mentions `tracer_sdk::layer`",
-                HOW_TO_INSTALL,
-            )
-            .guess(),
-        );
-    }
-    sources.iter().any(|source| has_global_filter(source)).then(|| {
-        Cause::new(
-            "global_filter",
-            "a filter is a layer of its own in front of `tracer_sdk::layer()`, and hides what it disables",
-            "give it to the layer that it is for: `fmt::layer().with_filter(filter)`",
-        )
-        .guess()
-    })
-}
-
-/// True if a filter is added to the subscriber itself: `.with(EnvFilter…)`, `.with(LevelFilter…)`.
-fn has_global_filter(source: &str) -> bool {
-    let text: String = source
-        .lines()
-        .filter(|line| !line.trim_start().starts_with("//"))
-        .flat_map(str::split_whitespace)
-        .collect();
-    text.contains("tracer_sdk::layer")
-        && ["EnvFilter::", "LevelFilter::", "env_filter", "filter::"]
-            .iter()
-            .any(|filter| {
-                [
-                    format!(".with({filter}"),
-                    format!(".with(tracing_subscriber::{filter}"),
-                ]
-                .iter()
-                .any(|added| text.contains(added))
-            })
+    None
 }
 
 /// Levels that the build leaves out.
@@ -234,28 +187,6 @@ fn parse(text: &str) -> Value {
     toml::from_str(text).unwrap_or_default()
 }
 
-/// The source files below a folder.
-fn sources(folder: &Path) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut open: Vec<PathBuf> = vec![folder.to_owned()];
-    while let Some(folder) = open.pop() {
-        let Ok(entries) = fs::read_dir(folder) else {
-            continue;
-        };
-        for entry in entries.flatten() {
-            let path = entry.path();
-            let Ok(kind) = entry.file_type() else { continue };
-            if kind.is_dir() {
-                open.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "rs") && found.len() < MAX_SOURCES
-            {
-                found.extend(read(&path));
-            }
-        }
-    }
-    found
-}
-
 fn read(path: &Path) -> Option<String> {
     let bytes = tracer_runs::read_input(path, MAX_FILE_BYTES).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
@@ -278,71 +209,56 @@ mod tests {
         found
     }
 
-    fn codes(manifest: &str, packages: &[(&str, &str)], source: &str) -> Vec<&'static str> {
-        let causes = of_project(&parse(manifest), &locked(packages), &[source.to_owned()]);
+    fn codes(manifest: &str, packages: &[(&str, &str)]) -> Vec<&'static str> {
+        let causes = of_project(&parse(manifest), &locked(packages));
         causes.iter().map(|cause| cause.code).collect()
     }
 
-    const INSTALLED: &str =
-        "registry().with(fmt::layer().with_filter(filter)).with(tracer_sdk::layer()).init();";
     const RIG: [(&str, &str); 2] = [("rig", "0.44.0"), ("tracer-sdk", "0.1.0")];
 
     #[test]
     fn a_project_with_the_layer_is_healthy() {
-        assert!(codes(SDK, &RIG, INSTALLED).is_empty());
+        assert!(codes(SDK, &RIG).is_empty());
         // Nothing of an agent, nothing to say.
-        assert!(codes("[dependencies]\n", &[("serde", "1.0.0")], "").is_empty());
+        assert!(codes("[dependencies]\n", &[("serde", "1.0.0")]).is_empty());
     }
 
     #[test]
     fn each_planted_cause_is_named() {
-        for (manifest, packages, source, expected) in [
-            (SDK, vec![("rig", "0.44.0")], INSTALLED, "sdk_missing"),
+        for (manifest, packages, expected) in [
+            (SDK, vec![("rig", "0.44.0")], "sdk_missing"),
             (
                 "[dependencies]\ntracer-sdk = \"0.1\"\n",
                 RIG.to_vec(),
-                INSTALLED,
                 "feature_tracing_off",
-            ),
-            (SDK, RIG.to_vec(), "fn main() {}", "layer_not_in_source"),
-            (
-                SDK,
-                RIG.to_vec(),
-                "registry().with(EnvFilter::from_default_env()).with(tracer_sdk::layer()).init();",
-                "global_filter",
             ),
             (
                 SDK,
                 vec![("rig-core", "0.20.0"), ("tracer-sdk", "0.1.0")],
-                INSTALLED,
                 "agent_crate_old",
             ),
             (
                 SDK,
                 vec![("genai", "0.7.2"), ("tracer-sdk", "0.1.0")],
-                INSTALLED,
                 "genai_without_otel",
             ),
             (
                 SDK,
                 vec![("async-openai", "0.43.0")],
-                INSTALLED,
                 "async_openai_silent",
             ),
             (
                 SDK,
                 vec![("tracing-core", "0.1.36"), ("tracing-core", "0.2.0")],
-                INSTALLED,
                 "two_tracing_cores",
             ),
             (
                 SDK,
                 vec![("tracer-sdk", "0.1.0"), ("tracer-sdk", "0.2.0")],
-                INSTALLED,
                 "two_sdks",
             ),
         ] {
-            assert_eq!(codes(manifest, &packages, source), [expected]);
+            assert_eq!(codes(manifest, &packages), [expected]);
         }
         for (feature, expected) in [
             ("max_level_warn", "spans_compiled_out"),
@@ -350,7 +266,7 @@ mod tests {
             ("release_max_level_info", "bodies_compiled_out"),
         ] {
             let manifest = format!("{SDK}tracing = {{ version = \"0.1\", features = [\"{feature}\"] }}\n");
-            assert_eq!(codes(&manifest, &RIG, INSTALLED), [expected], "{feature}");
+            assert_eq!(codes(&manifest, &RIG), [expected], "{feature}");
         }
     }
 
