@@ -259,18 +259,6 @@ impl RunMeta {
         self.additive_count(UNATTACHED)
     }
 
-    /// Number of tool calls of an imported run that ran in parallel, though each names another one as its parent.
-    ///
-    /// ```
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// assert_eq!(capture(|| ()).meta.parallel_calls(), 0);
-    /// ```
-    #[must_use]
-    pub fn parallel_calls(&self) -> u64 {
-        self.imported_count("parallel_calls")
-    }
-
     /// Time by which the first span of an imported run began before the root, as their clocks differ, in milliseconds.
     ///
     /// ```

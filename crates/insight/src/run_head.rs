@@ -224,12 +224,6 @@ pub fn recording_remarks(meta: &RunMeta) -> Vec<String> {
             "clocks differ: a span that came when the run had ended began {early} before the run did"
         ));
     }
-    if meta.parallel_calls() > 0 {
-        let calls = text::counted(meta.parallel_calls(), "tool call");
-        remarks.push(format!(
-            "{calls} ran in parallel, though each after the first names another one as its parent"
-        ));
-    }
     remarks
 }
 

@@ -7,17 +7,14 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde_json::{Map, Value};
 use tracer_runs::import::{ImportError, ImportedSpan, LogShape, RunWriter};
-use tracer_sdk::format::{EventType, SpanId, SpanKind, SpanRecord, StatusCode, StoredTime, Timestamp, names};
+use tracer_sdk::format::{SpanId, SpanKind, SpanRecord, StatusCode, StoredTime, Timestamp, names};
 use tracer_sdk::settings::Settings;
 
 use super::attributes::text;
 use super::convert::PARENT_IS_REMOTE;
 use super::ids::synthetic_root;
 use super::loops;
-use super::marks::{call_type, is_call};
-
-/// The attribute of a tool call that ran at the same time as the one that it names as its parent, or that names it.
-const PARALLEL: &str = "tracer.parallel";
+use super::marks::is_call;
 
 /// A span that no other span of the log is around.
 #[derive(Debug)]
@@ -45,7 +42,6 @@ pub(super) fn complete(
         run.rewrite(|span| span.span_id != synthetic)?;
     }
     let shape = run.shape();
-    mark_parallel(run, &shape)?;
     let only = shape.parentless.first().filter(|_| shape.parentless.len() == 1);
     if let (Some(root), Some(name)) = (only, root_name)
         && shape.orphans.is_empty()
@@ -91,7 +87,6 @@ pub(super) fn complete_under(
     settings: &Settings,
 ) -> Result<(), ImportError> {
     let shape = run.shape();
-    mark_parallel(run, &shape)?;
     let is_plain = shape.parentless.len() == 1 && shape.orphans.is_empty() && shape.in_cycles.is_empty();
     if !is_plain {
         let orphans: HashSet<SpanId> = shape.orphans.iter().map(|(id, _)| *id).collect();
@@ -106,40 +101,6 @@ pub(super) fn complete_under(
         })?;
     }
     run.complete_with(root, name, |run| loops::warnings(run, root, settings))
-}
-
-/// Marks tool calls that ran at the same time though one names the other as its parent, as frameworks write siblings that
-/// share a context.
-fn mark_parallel(run: &mut RunWriter, shape: &LogShape) -> Result<(), ImportError> {
-    if shape.outliving.is_empty() {
-        return Ok(());
-    }
-    let candidates: HashSet<SpanId> = shape
-        .outliving
-        .iter()
-        .flat_map(|(id, parent)| [*id, *parent])
-        .collect();
-    let mut tools = HashSet::new();
-    run.for_each_span(|span| {
-        if candidates.contains(&span.span_id) && call_type(&span) == Some(EventType::ToolCall) {
-            tools.insert(span.span_id);
-        }
-    })?;
-    let pairs = shape.outliving.iter();
-    let parallel: HashSet<SpanId> = pairs
-        .filter(|(id, parent)| tools.contains(id) && tools.contains(parent))
-        .flat_map(|(id, parent)| [*id, *parent])
-        .collect();
-    if parallel.is_empty() {
-        return Ok(());
-    }
-    run.note_parallel(parallel.len() as u64);
-    run.rewrite(|span| {
-        if parallel.contains(&span.span_id) {
-            span.attributes.insert(PARALLEL.to_owned(), true.into());
-        }
-        true
-    })
 }
 
 fn read_entries(run: &RunWriter, shape: &LogShape) -> Result<BTreeMap<SpanId, TopSpan>, ImportError> {

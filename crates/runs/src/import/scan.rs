@@ -13,8 +13,6 @@ use tracer_format::{SPANS_FILE, SpanId, SpanRecord, StatusCode, StoredTime, Time
 #[derive(Debug, Clone, Copy)]
 pub(super) struct KnownSpan {
     pub(super) parent: Option<SpanId>,
-    /// When it began and ended, in microseconds since 1970.
-    pub(super) time: (i64, i64),
     /// Of the span as it was sent; `None` where an earlier process wrote it.
     pub(super) fingerprint: Option<u64>,
 }
@@ -77,7 +75,6 @@ impl KnownSpans {
             span.span_id,
             KnownSpan {
                 parent: span.parent_span_id,
-                time: (start.unix_microseconds(), end.unix_microseconds()),
                 fingerprint,
             },
         );
@@ -107,19 +104,7 @@ impl KnownSpans {
             .iter()
             .filter_map(|(id, span)| Some((*id, span.parent?)))
             .filter(|(_, parent)| !self.spans.contains_key(parent));
-        let mut outliving: Vec<(SpanId, SpanId)> = self
-            .spans
-            .iter()
-            .filter_map(|(id, span)| Some((*id, span.time, span.parent?)))
-            .filter(|(_, (start, end), parent)| {
-                let parent = self.spans.get(parent).map(|parent| parent.time);
-                parent.is_some_and(|(first, last)| (first..last).contains(start) && *end > last)
-            })
-            .map(|(id, _, parent)| (id, parent))
-            .collect();
-        outliving.sort_unstable();
         LogShape {
-            outliving,
             parentless: self.parentless.keys().copied().collect(),
             orphans: orphans.collect(),
             in_cycles: self.in_cycles(),
@@ -173,8 +158,6 @@ pub struct LogShape {
     pub parentless: BTreeSet<SpanId>,
     /// The spans whose parent is not in the log, with that parent.
     pub orphans: Vec<(SpanId, SpanId)>,
-    /// The spans that begin while their parent runs and end after it, with that parent, in the order of their IDs.
-    pub outliving: Vec<(SpanId, SpanId)>,
     /// One span of each circle of parents.
     pub in_cycles: BTreeSet<SpanId>,
 }

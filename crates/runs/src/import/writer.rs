@@ -160,9 +160,6 @@ struct ImportedMeta {
     /// Spans that came again with another content.
     #[serde(default, skip_serializing_if = "is_default")]
     differing_spans: u64,
-    /// Number of tool calls that ran in parallel with the one that they name as their parent, the latter included.
-    #[serde(default, skip_serializing_if = "is_default")]
-    parallel_calls: u64,
     /// Time by which the first span began before the root, in milliseconds, when it exceeds the clock tolerance.
     #[serde(default, skip_serializing_if = "is_default")]
     began_before_root_ms: u64,
@@ -1000,28 +997,6 @@ impl RunWriter {
         })?;
         self.imported.began_before_root_ms = u64::try_from(early_us / 1_000).unwrap_or(0);
         Ok(())
-    }
-
-    /// Notes how many tool calls ran in parallel, though each names another one as its parent; the run's description says so
-    /// when it is completed.
-    ///
-    /// ```
-    /// use tracer_runs::import::{ImportedSpan, Importer};
-    /// use tracer_sdk::settings::Settings;
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
-    /// let span = capture(|| ()).spans.remove(0);
-    /// let mut run = importer.start(span.trace_id, "weather", span.start_time.instant())?;
-    /// run.append(&[ImportedSpan::new(span.clone())])?;
-    /// run.note_parallel(2);
-    /// run.complete_with(span.span_id, "weather", |_| Vec::new())?;
-    /// assert_eq!(tracer_runs::LoadedRun::read(run.directory())?.meta.parallel_calls(), 2);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn note_parallel(&mut self, calls: u64) {
-        self.imported.parallel_calls = calls;
     }
 
     fn write_end(

@@ -71,38 +71,6 @@ fn clocks_that_are_read_apart_do_not_differ() {
 }
 
 #[test]
-fn chained_tools_that_overlap_are_parallel() {
-    let timed = |id, parent, from, to| {
-        let mut span = tool(1, id, parent);
-        (span.start_time_unix_nano, span.end_time_unix_nano) = (START + from * MS, START + to * MS);
-        span
-    };
-    let bench = Bench::new();
-    bench.send(vec![
-        agent(1, 1, 0),
-        timed(2, 1, 0, 50),
-        timed(3, 2, 5, 60),
-        timed(4, 3, 10, 70),
-        // One after the other, and one within the other.
-        timed(5, 4, 70, 90),
-        timed(6, 5, 75, 80),
-    ]);
-    bench.collector.close();
-    let run = bench.run(1);
-    let parallel: Vec<u64> = run
-        .spans
-        .iter()
-        .filter(|span| span.attributes.contains_key("tracer.parallel"))
-        .map(|span| span.span_id.to_string().parse().unwrap())
-        .collect();
-    assert_eq!(parallel, [2, 3, 4]);
-    assert_eq!(
-        recording_remarks(&run.meta),
-        ["3 tool calls ran in parallel, though each after the first names another one as its parent"]
-    );
-}
-
-#[test]
 fn late_spans_count_for_clocks_that_differ() {
     let bench = Bench::new();
     bench.send(vec![agent(1, 1, 0), chat(1, 2, 1)]);
