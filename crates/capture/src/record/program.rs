@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Longest chain of programs that start one another and are followed: `env uv run …`.
 const MAX_WRAPPERS: usize = 8;
@@ -126,7 +126,8 @@ impl Program {
         if let Some(kind) = kind_of_script(name) {
             return Self::new(first, kind);
         }
-        let kind = match found(first, directory).as_deref().and_then(beginning) {
+        let found = which::which_in(first, std::env::var_os("PATH"), directory).ok();
+        let kind = match found.as_deref().and_then(beginning) {
             Some(FileStart::Interpreter(interpreter)) => kind_by_name(file_name(&interpreter)),
             Some(FileStart::MachineCode) => Some(ProgramKind::Native),
             None => None,
@@ -232,17 +233,6 @@ fn is_assignment(word: &str) -> bool {
     })
 }
 
-/// The file of a program, as the system finds it.
-fn found(word: &str, directory: &Path) -> Option<PathBuf> {
-    if word.contains(['/', '\\']) {
-        return Some(directory.join(word));
-    }
-    let folders = std::env::var_os("PATH")?;
-    std::env::split_paths(&folders)
-        .map(|folder| folder.join(word))
-        .find(|path| path.is_file())
-}
-
 /// Magic numbers of machine code: ELF, PE, Mach-O.
 const MAGIC: [&[u8]; 5] = [
     b"\x7fELF",
@@ -280,6 +270,7 @@ fn beginning(file: &Path) -> Option<FileStart> {
 mod tests {
     use super::*;
     use std::fs;
+    use std::io::Write as _;
 
     fn program(command: &str) -> Program {
         program_in(command, Path::new("/nonexistent"))
@@ -374,8 +365,11 @@ mod tests {
         }
     }
 
+    #[cfg(unix)]
     #[test]
     fn a_file_says_by_its_beginning_what_runs_it() {
+        use std::os::unix::fs::OpenOptionsExt;
+
         let folder = tempfile::tempdir().unwrap();
         for (name, content, kind) in [
             (
@@ -389,7 +383,10 @@ mod tests {
             ("e", b"#!", ProgramKind::Unknown),
             ("f", b"", ProgramKind::Unknown),
         ] {
-            fs::write(folder.path().join(name), content).unwrap();
+            let mut options = fs::OpenOptions::new();
+            options.write(true).create(true).mode(0o755);
+            let mut file = options.open(folder.path().join(name)).unwrap();
+            file.write_all(content).unwrap();
             let program = program_in(&format!("./{name}"), folder.path());
             assert_eq!(program.kind, kind, "{name}");
         }

@@ -105,38 +105,18 @@ impl StartError {
 /// [`StartError`] when it is not there or is no program.
 pub fn check_program(name: &OsString) -> Result<(), StartError> {
     let path = Path::new(name);
-    let error = |kind: io::ErrorKind| Err(StartError::new(path, kind.into()));
-    if path.components().count() != 1 || path.file_name() != Some(name) {
-        return match path.metadata() {
-            Ok(_) if is_program(path) => Ok(()),
-            Ok(_) => error(io::ErrorKind::PermissionDenied),
-            Err(_) => error(io::ErrorKind::NotFound),
-        };
+    let is_path = path.components().count() != 1 || path.file_name() != Some(name);
+    // The system has folders of its own where there is no PATH.
+    let has_folders = std::env::var_os("PATH").is_some_and(|folders| !folders.is_empty());
+    if which::which(name).is_ok() || !is_path && !has_folders {
+        return Ok(());
     }
-    let folders = std::env::var_os("PATH").unwrap_or_default();
-    let found: Vec<PathBuf> = std::env::split_paths(&folders)
-        .map(|folder| folder.join(path))
-        .filter(|path| path.is_file() || path.with_extension("exe").is_file())
-        .collect();
-    match found.as_slice() {
-        // The system has folders of its own where there is no PATH, and looks for scripts of other kinds on Windows.
-        [] if folders.is_empty() || cfg!(windows) => Ok(()),
-        [] => error(io::ErrorKind::NotFound),
-        found if found.iter().any(|path| is_program(path)) => Ok(()),
-        _ => error(io::ErrorKind::PermissionDenied),
-    }
-}
-
-#[cfg(unix)]
-fn is_program(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    path.metadata()
-        .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
-}
-
-#[cfg(not(unix))]
-fn is_program(path: &Path) -> bool {
-    path.is_file() || path.with_extension("exe").is_file()
+    let kind = if is_path && path.exists() {
+        io::ErrorKind::PermissionDenied
+    } else {
+        io::ErrorKind::NotFound
+    };
+    Err(StartError::new(path, kind.into()))
 }
 
 /// Exit of a recorded command.
