@@ -1,6 +1,6 @@
 //! A cassette as the conversation that it holds.
 
-use tracer_capture::cassette::{Cassette, RecordedExchange, RecordedRequest};
+use tracer_capture::cassette::{Cassette, RecordedExchange};
 use tracer_insight::conversation::{
     Message, MessagePart, Role, answer_messages, part_label, prompt_messages,
 };
@@ -71,7 +71,7 @@ fn exchange_lines(exchange: &RecordedExchange) -> Vec<Line> {
         heading = heading.with(format!("  {input} + {output} tokens"), Tone::Muted);
     }
     let mut lines = vec![heading];
-    if let RecordedRequest::Json(request) = &exchange.request {
+    if let Some(request) = &exchange.request {
         let messages = prompt_messages(request);
         let last_answer = messages
             .iter()

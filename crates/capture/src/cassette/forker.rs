@@ -239,7 +239,7 @@ impl Responder for Forker {
     fn respond(&self, request: &IncomingRequest<'_>) -> RequestDecision {
         let body = self.scrubbing.request(request.body);
         let place = Place::of(request);
-        let normal = self.before.normalise(place, &body);
+        let normal = self.before.normalise(place, body.as_ref());
         if request.api.is_none() {
             // Lists of models, counts of tokens: as recorded, at any point of the run.
             return match self.before.take(&normal) {
@@ -266,7 +266,7 @@ impl Responder for Forker {
         let known = known.map(|exchange| exchange.number);
         // A later call while one before the fork is missing: it is drift, unless calls are made in parallel.
         if let Some(unanswered) = drift.filter(|_| known.is_none()) {
-            let miss = self.before.miss(&unanswered, &normal, place, &body);
+            let miss = self.before.miss(&unanswered, &normal, place, body.as_ref());
             let answer = miss.answer(COMMAND, request.api);
             state.outcome.drift = Some(miss);
             return RequestDecision::Answer(answer);

@@ -255,7 +255,7 @@ fn calls_are_numbered_among_themselves() {
     let mut cassette = recorded();
     let mut models = cassette.exchanges[0].clone();
     (models.api, models.method, models.path) = (None, "GET".to_owned(), "/v1/models".to_owned());
-    (models.request, models.repeats) = (RecordedRequest::Empty, true);
+    (models.request, models.repeats) = (None, true);
     cassette.exchanges.insert(0, models);
     assert_eq!(
         cassette.answer_of_call(2).unwrap(),

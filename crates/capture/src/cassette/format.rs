@@ -13,7 +13,7 @@ use tracer_sdk::format::Timestamp;
 
 use super::error::FieldProblem;
 use super::frames::{Framing, Json, LineEnd, StreamFrame};
-use super::recorded::{RecordedBody, RecordedExchange, RecordedRequest, RecordedResponse};
+use super::recorded::{RecordedBody, RecordedExchange, RecordedResponse};
 use super::rules::Rules;
 use crate::exchange::is_kept_header;
 use tracer_providers::ModelApi;
@@ -137,8 +137,6 @@ struct ExchangeFields {
     query: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     request: Option<Json>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    request_sha256: Option<String>,
     response: Option<ResponseFields>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     replaced: Vec<String>,
@@ -215,11 +213,6 @@ impl RecordedExchange {
     /// The line, without its end.
     #[must_use]
     pub fn line(&self) -> String {
-        let (request, request_sha256) = match &self.request {
-            RecordedRequest::Empty => (None, None),
-            RecordedRequest::Json(body) => (raw_json(body), None),
-            RecordedRequest::Digest(digest) => (None, Some(digest.clone())),
-        };
         text(&ExchangeFields {
             n: Some(self.number),
             api: self.api.map(|api| api.name().to_owned()),
@@ -227,8 +220,7 @@ impl RecordedExchange {
             method: Some(self.method.clone()),
             path: self.path.clone(),
             query: self.query.clone(),
-            request,
-            request_sha256,
+            request: self.request.as_ref().and_then(raw_json),
             response: Some(ResponseFields::of(&self.response)),
             replaced: self.replaced.clone(),
             repeat: self.repeats,
@@ -256,11 +248,7 @@ impl RecordedExchange {
         if !fields.provider.bytes().all(is_named) {
             return Err(FieldProblem::new("provider", "is no name of a provider"));
         }
-        let request = match (fields.request, fields.request_sha256) {
-            (Some(raw), _) => RecordedRequest::Json(value("request", &raw)?),
-            (None, Some(digest)) => RecordedRequest::Digest(digest),
-            (None, None) => RecordedRequest::Empty,
-        };
+        let request = fields.request.map(|raw| value("request", &raw)).transpose()?;
         let response = fields
             .response
             .ok_or_else(|| FieldProblem::new("response", "is missing"))?;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use tracer_insight::digest::sha256_hex;
+use serde_json::Value;
 use tracer_insight::units;
 use tracer_sdk::disk::private_file;
 use tracer_sdk::redaction::Redaction;
@@ -16,7 +16,7 @@ use super::error::CassetteError;
 use super::file::{Cassette, EXCHANGES_FILE};
 use super::format::Head;
 use super::frames;
-use super::recorded::{RecordedBody, RecordedExchange, RecordedRequest, RecordedResponse};
+use super::recorded::{RecordedBody, RecordedExchange, RecordedResponse};
 use super::replacing;
 use super::shapes::Places;
 use crate::exchange::{ExchangeEnd, ExchangeSink, FinishedExchange, kept_query};
@@ -54,7 +54,7 @@ impl Scrubbing {
 
     /// A request as a cassette holds it: what a recorded one is compared with.
     #[must_use]
-    pub fn request(&self, body: &[u8]) -> RecordedRequest {
+    pub fn request(&self, body: &[u8]) -> Option<Value> {
         replacing::request(body, &self.redaction, &self.places)
     }
 
@@ -306,9 +306,9 @@ fn recorded(exchange: &FinishedExchange<'_>, scrubbing: &Scrubbing) -> Option<Re
         *value = scrubbing.redaction.text(value).into_owned();
     }
     let body = if request.api.is_some() || repeats {
-        replacing::request(request.body, &scrubbing.redaction, &scrubbing.places)
+        scrubbing.request(request.body)
     } else {
-        RecordedRequest::Digest(sha256_hex(request.body))
+        None
     };
     Some(RecordedExchange {
         number: 0,

@@ -49,7 +49,7 @@ pub use format::{FORMAT_VERSION, Head};
 pub use frames::{Framing, Json, LineEnd, StreamFrame};
 pub use keeping::{CassetteFile, ExchangeKeeper, KeptHandle, KeptSummary, Scrubbing};
 pub use pool::{Miss, MissReason, Nearest};
-pub use recorded::{RecordedBody, RecordedExchange, RecordedRequest, RecordedResponse};
+pub use recorded::{RecordedBody, RecordedExchange, RecordedResponse};
 pub use replayer::{OnMiss, ReplayOptions, ReplayOutcome, Replayer};
 pub use rules::Rules;
 pub use shapes::Places;

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-use super::recorded::{RecordedExchange, RecordedRequest};
+use super::recorded::RecordedExchange;
 use super::rules::Rules;
 use super::shapes::{self, MarkedPiece};
 use crate::exchange::{IncomingRequest, kept_query};
@@ -106,15 +106,11 @@ impl NormalRequest {
             path: &exchange.path,
             query: &exchange.query,
         };
-        Self::new(place, &exchange.request, rules)
+        Self::new(place, exchange.request.as_ref(), rules)
     }
 
-    pub(super) fn new(place: Place<'_>, request: &RecordedRequest, rules: &Rules) -> Self {
-        let mut body = match request {
-            RecordedRequest::Json(body) => body.clone(),
-            RecordedRequest::Empty => Value::Null,
-            RecordedRequest::Digest(digest) => Value::from(digest.as_str()),
-        };
+    pub(super) fn new(place: Place<'_>, request: Option<&Value>, rules: &Rules) -> Self {
+        let mut body = request.cloned().unwrap_or_default();
         for pointer in &rules.ignore {
             pointer.remove_from(&mut body);
         }
@@ -319,7 +315,7 @@ mod tests {
             path: "/v1/chat/completions",
             query: "",
         };
-        NormalRequest::new(place, &RecordedRequest::Json(body), &Rules::default()).key
+        NormalRequest::new(place, Some(&body), &Rules::default()).key
     }
 
     fn same(left: Value, right: Value) -> bool {

@@ -15,8 +15,9 @@ use tracer_insight::text::counted;
 use super::compare::{Difference, DifferenceOrigin, RequestComparison, compare};
 use super::file::Cassette;
 use super::normalise::{NormalRequest, Place, RequestKey};
-use super::recorded::{RecordedExchange, RecordedRequest};
+use super::recorded::RecordedExchange;
 use crate::exchange::PreparedAnswer;
+use serde_json::Value;
 use tracer_providers::{ModelApi, error_body};
 
 /// Number of recorded requests that are compared with one without a match.
@@ -136,7 +137,7 @@ impl Pool {
     }
 
     /// The form in which a request is compared; its body is redacted as the recorded ones are.
-    pub(super) fn normalise(&self, place: Place<'_>, body: &RecordedRequest) -> NormalRequest {
+    pub(super) fn normalise(&self, place: Place<'_>, body: Option<&Value>) -> NormalRequest {
         NormalRequest::new(place, body, &self.cassette.head.rules)
     }
 
@@ -199,12 +200,9 @@ impl Pool {
         unanswered: &Unanswered,
         request: &NormalRequest,
         place: Place<'_>,
-        body: &RecordedRequest,
+        body: Option<&Value>,
     ) -> Miss {
-        let in_body = match body {
-            RecordedRequest::Json(body) => body.get("model").and_then(serde_json::Value::as_str),
-            _ => None,
-        };
+        let in_body = body.and_then(|body| body.get("model")?.as_str());
         let model = in_body.or_else(|| place.api?.model_in_path(place.path));
         Miss {
             call: unanswered.call,
@@ -337,7 +335,7 @@ impl Miss {
     }
 
     /// The body of that answer, in the error shape of its API.
-    fn body(&self, command: &str, api: Option<ModelApi>) -> serde_json::Value {
+    fn body(&self, command: &str, api: Option<ModelApi>) -> Value {
         let mut body = error_body(api, MISS_STATUS, MISS_TYPE, &format!("{command}: {self}"));
         if let (Some(place), Some(nearest)) = (body.pointer_mut("/error/param"), &self.nearest) {
             *place = nearest.difference.path.as_str().into();

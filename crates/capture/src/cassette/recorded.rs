@@ -26,25 +26,14 @@ pub struct RecordedExchange {
     pub path: String,
     /// Query parameters that define the request.
     pub query: String,
-    /// The request.
-    pub request: RecordedRequest,
+    /// The body of the request, redacted; `None` of what is neither JSON nor a form.
+    pub request: Option<Value>,
     /// The answer.
     pub response: RecordedResponse,
     /// Places in which recording replaced a secret, in words of this format: `response.frames[3].delta.text`.
     pub replaced: Vec<String>,
     /// `true` when it answers any number of requests.
     pub repeats: bool,
-}
-
-/// The body of a request.
-#[derive(Debug, Clone, PartialEq)]
-pub enum RecordedRequest {
-    /// There was none.
-    Empty,
-    /// JSON, redacted.
-    Json(Value),
-    /// Anything else: its SHA-256, in hexadecimal digits.
-    Digest(String),
 }
 
 /// An answer.
@@ -134,10 +123,7 @@ impl RecordedExchange {
     /// The model that was asked, if the request names one.
     #[must_use]
     pub fn model(&self) -> Option<&str> {
-        let in_body = match &self.request {
-            RecordedRequest::Json(body) => body.get("model").and_then(Value::as_str),
-            _ => None,
-        };
+        let in_body = self.request.as_ref().and_then(|body| body.get("model")?.as_str());
         in_body.or_else(|| self.api?.model_in_path(&self.path))
     }
 

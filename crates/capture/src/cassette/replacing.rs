@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use tracer_insight::digest::sha256_hex;
 use tracer_sdk::redaction::Redaction;
 
 use super::format::raw_json;
 use super::frames::{Json, StreamFrame};
-use super::recorded::{RecordedBody, RecordedRequest};
+use super::recorded::RecordedBody;
 use super::shapes::Places;
-use tracer_providers::without_boundary;
+use tracer_providers::form_fields;
 
 /// Members by which streams send a text in pieces.
 const PIECES: [&str; 15] = [
@@ -39,18 +38,10 @@ const DISCRIMINATORS: [&str; 5] = [
     "summary_index",
 ];
 
-/// The request without secrets, and with names for the folders of its process.
-pub(super) fn request(body: &[u8], redaction: &Redaction, places: &Places) -> RecordedRequest {
-    if body.is_empty() {
-        return RecordedRequest::Empty;
-    }
-    match serde_json::from_slice::<Value>(body) {
-        Ok(value) => RecordedRequest::Json(redaction.value(placed(value, places)).0),
-        Err(_) => RecordedRequest::Digest(match without_boundary(body) {
-            Some(form) => sha256_hex(&form),
-            None => sha256_hex(body),
-        }),
-    }
+/// The request without secrets, and with names for the folders of its process; of a form its fields, of its files the sizes.
+pub(super) fn request(body: &[u8], redaction: &Redaction, places: &Places) -> Option<Value> {
+    let value = serde_json::from_slice(body).ok().or_else(|| form_fields(body))?;
+    Some(redaction.value(placed(value, places)).0)
 }
 
 /// The value with names for folders in its texts.

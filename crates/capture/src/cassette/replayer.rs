@@ -13,7 +13,6 @@ use super::file::Cassette;
 use super::keeping::Scrubbing;
 use super::normalise::Place;
 use super::pool::{Miss, Pool};
-use super::recorded::RecordedRequest;
 use crate::exchange::{IncomingRequest, RequestDecision, Responder};
 
 /// Misses that are kept; more are counted.
@@ -125,7 +124,7 @@ impl Replayer {
 impl Responder for Replayer {
     fn respond(&self, request: &IncomingRequest<'_>) -> RequestDecision {
         let body = self.scrubbing.request(request.body);
-        let conversation = (self.on_miss == OnMiss::Live).then(|| conversation(&body));
+        let conversation = (self.on_miss == OnMiss::Live).then(|| conversation(body.as_ref()));
         if conversation
             .as_ref()
             .is_some_and(|conversation| self.state.lock().live.contains(conversation))
@@ -133,7 +132,7 @@ impl Responder for Replayer {
             return self.pass_on();
         }
         let place = Place::of(request);
-        let normal = self.pool.normalise(place, &body);
+        let normal = self.pool.normalise(place, body.as_ref());
         let unanswered = match self.pool.take(&normal) {
             Ok(exchange) => {
                 self.state.lock().outcome.served += u64::from(request.api.is_some());
@@ -145,7 +144,7 @@ impl Responder for Replayer {
             self.state.lock().live.extend(conversation);
             return self.pass_on();
         }
-        let miss = self.pool.miss(&unanswered, &normal, place, &body);
+        let miss = self.pool.miss(&unanswered, &normal, place, body.as_ref());
         let answer = miss.answer("tracer replay", request.api);
         let outcome = &mut self.state.lock().outcome;
         outcome.missed += 1;
@@ -157,8 +156,8 @@ impl Responder for Replayer {
 }
 
 /// Digest of a conversation's beginning, which all its requests share.
-fn conversation(request: &RecordedRequest) -> String {
-    let RecordedRequest::Json(body) = request else {
+fn conversation(request: Option<&Value>) -> String {
+    let Some(body) = request else {
         return String::new();
     };
     let system = ["system", "instructions", "systemInstruction"]
