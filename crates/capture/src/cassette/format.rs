@@ -12,7 +12,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use tracer_sdk::format::Timestamp;
 
 use super::error::FieldProblem;
-use super::frames::{Framing, Json, LineEnd, StreamFrame};
+use super::frames::{Framing, Json, StreamFrame};
 use super::recorded::{RecordedBody, RecordedExchange, RecordedResponse};
 use super::rules::Rules;
 use crate::exchange::is_kept_header;
@@ -24,12 +24,6 @@ pub const FORMAT_VERSION: u64 = 1;
 pub(super) const MAX_LINE_BYTES: usize = 64 * 1024 * 1024;
 /// The most exchanges of a cassette.
 pub(super) const MAX_EXCHANGES: usize = 10_000;
-/// The most frames of an answer.
-const MAX_FRAMES: usize = 500_000;
-/// The most headers of an answer.
-const MAX_HEADERS: usize = 64;
-/// The longest header, path or name, in bytes.
-const MAX_NAME_BYTES: usize = 4096;
 
 /// Head of a cassette.
 #[derive(Debug, Clone, Default)]
@@ -158,7 +152,7 @@ struct ResponseFields {
     base64: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     stream: Option<Framing>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing)]
     line_end: Option<LineEnd>,
     #[serde(skip_serializing_if = "Option::is_none")]
     frames: Option<Vec<FrameFields>>,
@@ -170,11 +164,12 @@ struct ResponseFields {
     hides_usage: bool,
 }
 
-/// A frame: `data` with the event's name or the text before it, or what came as it is.
+/// A frame: `data` with the text before it, or what came as it is. Older cassettes have the name of an event, and leave out
+/// what is the same in each one.
 #[derive(Serialize, Deserialize, Default)]
 #[serde(default)]
 struct FrameFields {
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing)]
     event: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     before: Option<String>,
@@ -184,6 +179,23 @@ struct FrameFields {
     raw: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     base64: Option<String>,
+}
+
+/// Line ending of a stream in an older cassette.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum LineEnd {
+    Lf,
+    CrLf,
+}
+
+impl LineEnd {
+    const fn text(self) -> &'static str {
+        match self {
+            Self::Lf => "\n",
+            Self::CrLf => "\r\n",
+        }
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
@@ -237,17 +249,10 @@ impl RecordedExchange {
             ),
         };
         let path = fields.path;
-        if !path.starts_with('/') || path.len() > MAX_NAME_BYTES || path.chars().any(char::is_control) {
+        if !path.starts_with('/') || path.chars().any(char::is_control) {
             return Err(FieldProblem::new("path", "is no path"));
         }
         let method = fields.method.unwrap_or_else(|| "POST".to_owned());
-        if method.is_empty() || method.len() > 16 || !method.bytes().all(|byte| byte.is_ascii_uppercase()) {
-            return Err(FieldProblem::new("method", "is no method"));
-        }
-        let is_named = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
-        if !fields.provider.bytes().all(is_named) {
-            return Err(FieldProblem::new("provider", "is no name of a provider"));
-        }
         let request = fields.request.map(|raw| value("request", &raw)).transpose()?;
         let response = fields
             .response
@@ -281,13 +286,8 @@ impl ResponseFields {
             RecordedBody::Json(json) => fields.body = Some(json.clone()),
             RecordedBody::Text(text) => fields.text = Some(text.clone()),
             RecordedBody::Bytes(bytes) => fields.base64 = Some(STANDARD.encode(bytes)),
-            RecordedBody::Stream {
-                framing,
-                line_end,
-                frames,
-            } => {
+            RecordedBody::Stream { framing, frames } => {
                 fields.stream = Some(*framing);
-                fields.line_end = Some(*line_end).filter(|line_end| *line_end == LineEnd::CrLf);
                 fields.frames = Some(frames.iter().map(FrameFields::of).collect());
             }
         }
@@ -298,38 +298,23 @@ impl ResponseFields {
         if !(200..=599).contains(&self.status) {
             return Err(FieldProblem::new("status", "is no status code from 200 to 599"));
         }
-        if self.headers.len() > MAX_HEADERS {
-            return Err(FieldProblem::new("headers", "has too many members"));
-        }
         // A cassette may not set cookies, or what belongs to the connection.
         if !self.headers.keys().all(|name| is_kept_header(name)) {
             return Err(FieldProblem::new("headers", "has a header that is not replayed"));
-        }
-        let is_valid = |value: &String| {
-            value.len() <= MAX_NAME_BYTES && axum::http::HeaderValue::from_str(value).is_ok()
-        };
-        if !self.headers.values().all(is_valid) {
-            return Err(FieldProblem::new(
-                "headers",
-                "has a value that no header can have",
-            ));
         }
         let body = match (self.stream, self.body, self.base64) {
             (Some(framing), ..) => {
                 let frames = self
                     .frames
                     .ok_or_else(|| FieldProblem::new("frames", "is missing"))?;
-                if frames.len() > MAX_FRAMES {
-                    return Err(FieldProblem::new("frames", "has too many items"));
-                }
+                let end = self.line_end.map_or("\n", LineEnd::text);
                 let frames = frames.into_iter().enumerate().map(|(position, frame)| {
-                    let read = frame.read(framing);
+                    let read = frame.read(framing, end);
                     read.map_err(|problem| problem.within(&format!("frames[{position}]")))
                 });
                 RecordedBody::Stream {
                     framing,
-                    line_end: self.line_end.unwrap_or(LineEnd::Lf),
-                    frames: frames.collect::<Result<_, _>>()?,
+                    frames: frames.collect::<Result<Vec<_>, _>>()?.concat(),
                 }
             }
             (None, Some(json), _) => {
@@ -354,15 +339,6 @@ impl FrameFields {
     fn of(frame: &StreamFrame) -> Self {
         let mut fields = Self::default();
         match frame {
-            StreamFrame::Event { name, data } => {
-                fields.event.clone_from(name);
-                fields.data = Some(data.clone());
-            }
-            StreamFrame::TextEvent { name, data } => {
-                fields.event.clone_from(name);
-                fields.data = to_raw_value(data).ok();
-            }
-            StreamFrame::Line(json) => fields.data = Some(json.clone()),
             StreamFrame::Item { before, json } => {
                 fields.before = Some(before.clone());
                 fields.data = Some(json.clone());
@@ -373,29 +349,33 @@ impl FrameFields {
         fields
     }
 
-    fn read(self, framing: Framing) -> Result<StreamFrame, FieldProblem> {
+    /// The frame; of an older cassette with `end`, the line ending that it leaves out.
+    fn read(self, framing: Framing, end: &str) -> Result<Vec<StreamFrame>, FieldProblem> {
         if let Some(text) = self.raw {
-            return Ok(StreamFrame::Text(text));
+            return Ok(vec![StreamFrame::Text(text)]);
         }
         if let Some(text) = self.base64 {
-            return Ok(StreamFrame::Bytes(decoded(&text)?));
+            return Ok(vec![StreamFrame::Bytes(decoded(&text)?)]);
         }
-        let data = self.data.ok_or_else(|| FieldProblem::new("data", "is missing"))?;
-        let parsed = value("data", &data)?;
-        let name = self.event;
-        if name.as_ref().is_some_and(|name| name.contains(['\n', '\r'])) {
-            return Err(FieldProblem::new("event", "has more than one line"));
+        let json = self.data.ok_or_else(|| FieldProblem::new("data", "is missing"))?;
+        let parsed = value("data", &json)?;
+        let is_item = self.before.is_some() || framing == Framing::Array;
+        let name = self.event.map(|name| format!("event: {name}{end}"));
+        let (before, behind) = match framing {
+            _ if is_item => (self.before.unwrap_or_default(), String::new()),
+            Framing::Events => (format!("{}data: ", name.unwrap_or_default()), end.repeat(2)),
+            Framing::Lines | Framing::Array => (String::new(), end.to_owned()),
+        };
+        match parsed {
+            Value::String(text) if framing == Framing::Events && !is_item => {
+                Ok(vec![StreamFrame::Text(format!("{before}{text}{behind}"))])
+            }
+            Value::Object(_) | Value::Array(_) => {
+                let frames = [StreamFrame::Item { before, json }, StreamFrame::Text(behind)];
+                Ok(frames.into_iter().take(if is_item { 1 } else { 2 }).collect())
+            }
+            _ => Err(FieldProblem::new("data", "is no object")),
         }
-        Ok(match (framing, parsed, self.before) {
-            (Framing::Events, Value::String(data), _) => StreamFrame::TextEvent { name, data },
-            (Framing::Events, Value::Object(_) | Value::Array(_), None) => StreamFrame::Event { name, data },
-            (Framing::Lines, Value::Object(_) | Value::Array(_), _) => StreamFrame::Line(data),
-            (_, Value::Object(_) | Value::Array(_), before) => StreamFrame::Item {
-                before: before.unwrap_or_default(),
-                json: data,
-            },
-            _ => return Err(FieldProblem::new("data", "is no object")),
-        })
     }
 }
 

@@ -18,62 +18,20 @@ pub enum Framing {
     Array,
 }
 
-/// Line ending of a stream.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum LineEnd {
-    /// A line feed.
-    Lf,
-    /// A carriage return and a line feed.
-    CrLf,
-}
-
-impl LineEnd {
-    pub(super) const fn text(self) -> &'static str {
-        match self {
-            Self::Lf => "\n",
-            Self::CrLf => "\r\n",
-        }
-    }
-
-    fn of(text: &[u8]) -> Self {
-        match text.iter().position(|byte| *byte == b'\n') {
-            Some(position) if position > 0 && text.get(position - 1) == Some(&b'\r') => Self::CrLf,
-            _ => Self::Lf,
-        }
-    }
-}
-
 /// A JSON value with the text that it came as.
 pub type Json = Box<RawValue>;
 
 /// One frame of a streamed body.
 #[derive(Debug, Clone)]
 pub enum StreamFrame {
-    /// A server-sent event with a name, if it has one, and data that is an object or an array.
-    Event {
-        /// The event's name.
-        name: Option<String>,
-        /// Its data.
-        data: Json,
-    },
-    /// A server-sent event whose data is a text, such as `[DONE]`.
-    TextEvent {
-        /// The event's name.
-        name: Option<String>,
-        /// Its data.
-        data: String,
-    },
-    /// A JSON value on a line of its own.
-    Line(Json),
-    /// An item of an array, or the data of an event in a form of its own, and the text before it.
+    /// A JSON value: the data of an event, a line, the item of an array.
     Item {
-        /// The bracket or comma, with the space around it; the fields of the event up to the data.
+        /// Text between the JSON before it and this one: line ends, comments, fields of the event, a comma.
         before: String,
-        /// The item.
+        /// The value.
         json: Json,
     },
-    /// Text as it came.
+    /// Text as it came, behind the last JSON.
     Text(String),
     /// Bytes as they came, which are no text.
     Bytes(Vec<u8>),
@@ -82,18 +40,8 @@ pub enum StreamFrame {
 impl StreamFrame {
     /// The bytes that it came as.
     #[must_use]
-    pub fn bytes(&self, line_end: LineEnd) -> Vec<u8> {
-        let end = line_end.text();
-        let event = |name: &Option<String>, data: &str| {
-            let name = name
-                .as_ref()
-                .map_or_else(String::new, |name| format!("event: {name}{end}"));
-            format!("{name}data: {data}{end}{end}").into_bytes()
-        };
+    pub fn bytes(&self) -> Vec<u8> {
         match self {
-            Self::Event { name, data } => event(name, data.get()),
-            Self::TextEvent { name, data } => event(name, data),
-            Self::Line(json) => format!("{}{end}", json.get()).into_bytes(),
             Self::Item { before, json } => format!("{before}{}", json.get()).into_bytes(),
             Self::Text(text) => text.clone().into_bytes(),
             Self::Bytes(bytes) => bytes.clone(),
@@ -104,17 +52,15 @@ impl StreamFrame {
     #[must_use]
     pub fn json(&self) -> Option<&Json> {
         match self {
-            Self::Event { data, .. } => Some(data),
-            Self::Line(json) | Self::Item { json, .. } => Some(json),
-            Self::TextEvent { .. } | Self::Text(_) | Self::Bytes(_) => None,
+            Self::Item { json, .. } => Some(json),
+            Self::Text(_) | Self::Bytes(_) => None,
         }
     }
 
     pub(super) fn json_mut(&mut self) -> Option<&mut Json> {
         match self {
-            Self::Event { data, .. } => Some(data),
-            Self::Line(json) | Self::Item { json, .. } => Some(json),
-            Self::TextEvent { .. } | Self::Text(_) | Self::Bytes(_) => None,
+            Self::Item { json, .. } => Some(json),
+            Self::Text(_) | Self::Bytes(_) => None,
         }
     }
 
@@ -145,20 +91,18 @@ pub(super) fn framing_of(api: Option<ModelApi>, content_type: &str, body: &[u8])
 }
 
 /// Divides a body. The frames' bytes, one behind the other, are the body.
-pub(super) fn divide(framing: Framing, body: &[u8]) -> (LineEnd, Vec<StreamFrame>) {
-    let line_end = LineEnd::of(body);
+pub(super) fn divide(framing: Framing, body: &[u8]) -> Vec<StreamFrame> {
     let mut frames = Vec::new();
     let mut start = 0;
     while let Some(rest) = body.get(start..).filter(|rest| !rest.is_empty()) {
         let (frame, length) = match framing {
-            Framing::Events => next_event(rest, line_end),
-            Framing::Lines => next_line(rest, line_end),
+            Framing::Events | Framing::Lines => next_line(rest),
             Framing::Array => next_item(rest, start == 0),
         };
         start += length;
         frames.push(frame);
     }
-    (line_end, frames)
+    frames
 }
 
 /// An object or an array that fits on a line of the format as it is.
@@ -170,80 +114,25 @@ fn inline_json(text: &str) -> Option<Json> {
     (json.get() == text).then_some(json)
 }
 
-fn next_event(rest: &[u8], line_end: LineEnd) -> (StreamFrame, usize) {
-    let end = line_end.text();
-    let blank = end.repeat(2);
-    let item = next_data(rest, end);
-    // Behind data that one line end divides from the next there may be no blank line at all.
-    if let Some((_, length)) = &item
-        && !rest
-            .get(*length..)
-            .unwrap_or_default()
-            .starts_with(blank.as_bytes())
-    {
-        return item.unwrap_or_else(|| (StreamFrame::raw(rest), rest.len()));
-    }
-    let length = find(rest, blank.as_bytes()).map_or(rest.len(), |position| position + blank.len());
-    let bytes = rest.get(..length).unwrap_or(rest);
-    let read = || {
-        let text = std::str::from_utf8(bytes).ok()?.strip_suffix(blank.as_str())?;
-        let (name, data) = match text.strip_prefix("event: ") {
-            Some(named) => {
-                let (name, data) = named.split_once(end)?;
-                (Some(name.to_owned()), data)
-            }
-            None => (None, text),
-        };
-        let data = data.strip_prefix("data: ")?;
-        Some(match inline_json(data) {
-            Some(data) => StreamFrame::Event { name, data },
-            None => StreamFrame::TextEvent {
-                name,
-                data: data.to_owned(),
-            },
-        })
-    };
-    match (same_bytes(read(), bytes, line_end), item) {
-        (StreamFrame::Text(_), Some(item)) => item,
-        (frame, _) => (frame, length),
-    }
-}
-
-/// The first JSON on a line of data before the next blank line, with the text before it, and where it ends.
-fn next_data(rest: &[u8], end: &str) -> Option<(StreamFrame, usize)> {
+/// The first line with JSON, which may be the data of an event, and what is before it; a line that is no text by itself.
+fn next_line(rest: &[u8]) -> (StreamFrame, usize) {
     let mut start = 0;
-    loop {
-        let line = rest.get(start..).filter(|line| !line.is_empty())?;
-        let length = find(line, end.as_bytes()).unwrap_or(line.len());
-        let text = std::str::from_utf8(line.get(..length)?).ok()?;
-        if text.is_empty() && start > 0 {
-            return None;
+    for bytes in rest.split_inclusive(|byte| *byte == b'\n') {
+        let end = start + bytes.len();
+        let (Ok(line), Some(before)) = (std::str::from_utf8(bytes), rest.get(..start)) else {
+            return (StreamFrame::raw(rest.get(..end).unwrap_or(rest)), end);
+        };
+        let data = line.strip_prefix("data:").unwrap_or(line).trim_start();
+        if let Some(json) = inline_json(data.trim_end()) {
+            let before = [before, &bytes[..line.len() - data.len()]].concat();
+            let length = before.len() + json.get().len();
+            if let Ok(before) = String::from_utf8(before) {
+                return (StreamFrame::Item { before, json }, length);
+            }
         }
-        let data = text
-            .strip_prefix("data:")
-            .map(|data| data.strip_prefix(' ').unwrap_or(data));
-        if let Some(data) = data
-            && let Some(json) = inline_json(data)
-        {
-            let until = start + length;
-            let before = rest.get(..until - data.len())?;
-            let before = std::str::from_utf8(before).ok()?.to_owned();
-            return Some((StreamFrame::Item { before, json }, until));
-        }
-        start += length + end.len();
+        start = end;
     }
-}
-
-fn next_line(rest: &[u8], line_end: LineEnd) -> (StreamFrame, usize) {
-    let end = line_end.text();
-    let length = find(rest, end.as_bytes()).map_or(rest.len(), |position| position + end.len());
-    let bytes = rest.get(..length).unwrap_or(rest);
-    let read = || {
-        Some(StreamFrame::Line(inline_json(
-            std::str::from_utf8(bytes).ok()?.strip_suffix(end)?,
-        )?))
-    };
-    (same_bytes(read(), bytes, line_end), length)
+    (StreamFrame::raw(rest), rest.len())
 }
 
 fn next_item(rest: &[u8], is_first: bool) -> (StreamFrame, usize) {
@@ -255,25 +144,14 @@ fn next_item(rest: &[u8], is_first: bool) -> (StreamFrame, usize) {
         return (StreamFrame::raw(rest), rest.len());
     };
     let length = between + values.byte_offset();
-    let bytes = rest.get(..length).unwrap_or(rest);
-    let frame = inline_json(json.get())
-        .zip(std::str::from_utf8(before).ok())
-        .map(|(json, before)| StreamFrame::Item {
+    let frame = match (inline_json(json.get()), std::str::from_utf8(before)) {
+        (Some(json), Ok(before)) => StreamFrame::Item {
             before: before.to_owned(),
             json,
-        });
-    (same_bytes(frame, bytes, LineEnd::Lf), length)
-}
-
-/// The frame if it gives these bytes again; else the bytes.
-fn same_bytes(frame: Option<StreamFrame>, bytes: &[u8], line_end: LineEnd) -> StreamFrame {
-    frame
-        .filter(|frame| frame.bytes(line_end) == bytes)
-        .unwrap_or_else(|| StreamFrame::raw(bytes))
-}
-
-fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
-    bytes.windows(wanted.len()).position(|window| window == wanted)
+        },
+        _ => StreamFrame::raw(rest.get(..length).unwrap_or(rest)),
+    };
+    (frame, length)
 }
 
 #[cfg(test)]
@@ -283,8 +161,7 @@ mod tests {
     use super::*;
 
     fn again(framing: Framing, body: &[u8]) -> Vec<u8> {
-        let (line_end, frames) = divide(framing, body);
-        frames.iter().flat_map(|frame| frame.bytes(line_end)).collect()
+        divide(framing, body).iter().flat_map(StreamFrame::bytes).collect()
     }
 
     fn framing(content_type: &str, body: &str) -> Option<Framing> {
@@ -322,7 +199,7 @@ mod tests {
     #[test]
     fn ordinary_frames_are_readable() {
         for (body, readable) in [
-            ("event: ping\ndata: {\"type\": \"ping\"}\n\ndata: [DONE]\n\n", 2),
+            ("event: ping\ndata: {\"type\": \"ping\"}\n\ndata: [DONE]\n\n", 1),
             ("data: {\"b\":1,\"a\":2.50}\r\n\r\n", 1),
             (": comment\n\ndata: {\"a\":1}\n\n", 1),
             ("id: 7\ndata: {}\n\n", 1),
@@ -330,7 +207,7 @@ mod tests {
             ("data: {}\ndata: {}\nevent: x\ndata: {}\ndata: [DONE]\n", 3),
             ("data: {\"a\":\ndata: 1}\n\n", 1),
         ] {
-            let (_, frames) = divide(Framing::Events, body.as_bytes());
+            let frames = divide(Framing::Events, body.as_bytes());
             let is_raw = |frame: &StreamFrame| matches!(frame, StreamFrame::Text(_) | StreamFrame::Bytes(_));
             let count = frames.iter().filter(|frame| !is_raw(frame)).count();
             assert_eq!(count, readable, "{body}: {frames:?}");

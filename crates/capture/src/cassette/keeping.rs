@@ -355,12 +355,8 @@ fn body(exchange: &FinishedExchange<'_>) -> RecordedBody {
     let content_type = exchange.headers.iter().find(|(name, _)| name == "content-type");
     let content_type = content_type.map_or("", |(_, value)| value.as_str());
     if let Some(framing) = frames::framing_of(exchange.request.api, content_type, bytes) {
-        let (line_end, frames) = frames::divide(framing, bytes);
-        return RecordedBody::Stream {
-            framing,
-            line_end,
-            frames,
-        };
+        let frames = frames::divide(framing, bytes);
+        return RecordedBody::Stream { framing, frames };
     }
     match std::str::from_utf8(bytes) {
         // An answer that broke off in a document is sent again in the chunks that it came in.

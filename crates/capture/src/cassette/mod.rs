@@ -46,7 +46,7 @@ pub use file::{Cassette, EXCHANGES_FILE};
 pub use fork_plan::{CallFault, ForkError, ForkPlan, UnknownCallFault};
 pub use forker::{ForkOutcome, Forker};
 pub use format::{FORMAT_VERSION, Head};
-pub use frames::{Framing, Json, LineEnd, StreamFrame};
+pub use frames::{Framing, Json, StreamFrame};
 pub use keeping::{CassetteFile, ExchangeKeeper, KeptHandle, KeptSummary, Scrubbing};
 pub use pool::{Miss, MissReason, Nearest};
 pub use recorded::{RecordedBody, RecordedExchange, RecordedResponse};

@@ -6,7 +6,7 @@ use axum::body::Bytes;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::frames::{Framing, Json, LineEnd, StreamFrame};
+use super::frames::{Framing, Json, StreamFrame};
 use crate::exchange::PreparedAnswer;
 use tracer_providers::ModelApi;
 
@@ -67,8 +67,6 @@ pub enum RecordedBody {
     Stream {
         /// Framing of the body.
         framing: Framing,
-        /// Line ending of the body.
-        line_end: LineEnd,
         /// Its frames.
         frames: Vec<StreamFrame>,
     },
@@ -82,9 +80,7 @@ impl RecordedBody {
             Self::Json(json) => json.get().as_bytes().to_vec(),
             Self::Text(text) => text.clone().into_bytes(),
             Self::Bytes(bytes) => bytes.clone(),
-            Self::Stream { line_end, frames, .. } => {
-                frames.iter().flat_map(|frame| frame.bytes(*line_end)).collect()
-            }
+            Self::Stream { frames, .. } => frames.iter().flat_map(StreamFrame::bytes).collect(),
         }
     }
 }
@@ -103,10 +99,9 @@ impl RecordedExchange {
     #[must_use]
     pub fn answer(&self) -> PreparedAnswer {
         let chunks = match &self.response.body {
-            RecordedBody::Stream { line_end, frames, .. } => frames
-                .iter()
-                .map(|frame| Bytes::from(frame.bytes(*line_end)))
-                .collect(),
+            RecordedBody::Stream { frames, .. } => {
+                frames.iter().map(|frame| Bytes::from(frame.bytes())).collect()
+            }
             body => vec![Bytes::from(body.bytes())],
         };
         PreparedAnswer {

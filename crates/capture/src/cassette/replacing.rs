@@ -115,14 +115,7 @@ fn frame_place(position: usize, place: &str) -> String {
 /// Takes secrets out of one frame.
 fn in_frame(frame: &mut StreamFrame, redaction: &Redaction) -> Vec<String> {
     match frame {
-        StreamFrame::TextEvent { data: text, .. } | StreamFrame::Text(text) => {
-            let cleaned = redaction.text(text);
-            if cleaned == *text {
-                return Vec::new();
-            }
-            *text = cleaned.into_owned();
-            vec![String::new()]
-        }
+        StreamFrame::Text(text) => in_text(text, redaction),
         StreamFrame::Bytes(bytes) => {
             let text = String::from_utf8_lossy(bytes);
             if redaction.text(&text) == text {
@@ -131,17 +124,24 @@ fn in_frame(frame: &mut StreamFrame, redaction: &Redaction) -> Vec<String> {
             bytes.clear();
             vec![String::new()]
         }
-        frame => {
-            let cleaned = frame.json().and_then(|json| without_secrets(json, redaction));
-            let Some((cleaned, places)) = cleaned else {
-                return Vec::new();
-            };
-            if let Some(json) = frame.json_mut() {
+        StreamFrame::Item { before, json } => {
+            let mut places = in_text(before, redaction);
+            if let Some((cleaned, found)) = without_secrets(json, redaction) {
                 *json = cleaned;
+                places.extend(found);
             }
             places
         }
     }
+}
+
+fn in_text(text: &mut String, redaction: &Redaction) -> Vec<String> {
+    let cleaned = redaction.text(text);
+    if cleaned == *text {
+        return Vec::new();
+    }
+    *text = cleaned.into_owned();
+    vec![String::new()]
 }
 
 /// The value without secrets and where they were; `None` when there was none.
@@ -303,12 +303,8 @@ mod tests {
     }
 
     fn stream(framing: Framing, text: &str) -> RecordedBody {
-        let (line_end, frames) = divide(framing, text.as_bytes());
-        RecordedBody::Stream {
-            framing,
-            line_end,
-            frames,
-        }
+        let frames = divide(framing, text.as_bytes());
+        RecordedBody::Stream { framing, frames }
     }
 
     #[test]

@@ -332,14 +332,6 @@ fn a_bad_cassette_is_refused_with_its_place() {
             "c.jsonl:2: api: names no API that this tracer knows",
         ),
         (
-            "{\"n\":1,\"path\":\"/x\",\"method\":\"get\"}".to_owned(),
-            "c.jsonl:2: method: is no method",
-        ),
-        (
-            "{\"n\":1,\"path\":\"/x\",\"provider\":\"../x\"}".to_owned(),
-            "c.jsonl:2: provider: is no name of a provider",
-        ),
-        (
             "{\"n\":1,\"path\":\"/x\",\"response\":{\"status\":99}}".to_owned(),
             "c.jsonl:2: response.status: is no status code from 200 to 599",
         ),
@@ -352,10 +344,6 @@ fn a_bad_cassette_is_refused_with_its_place() {
             "c.jsonl:2: response.headers: has a header that is not replayed",
         ),
         (
-            response(",\"headers\":{\"content-type\":\"a\\r\\nx: y\"}"),
-            "c.jsonl:2: response.headers: has a value that no header can have",
-        ),
-        (
             response(",\"stream\":\"pigeons\""),
             "c.jsonl:2: response.stream: is not what the format has there, or is there twice",
         ),
@@ -366,10 +354,6 @@ fn a_bad_cassette_is_refused_with_its_place() {
         (
             response(",\"stream\":\"events\",\"frames\":[{}]"),
             "c.jsonl:2: response.frames[0].data: is missing",
-        ),
-        (
-            response(",\"stream\":\"events\",\"frames\":[{\"data\":{}},{\"event\":\"a\\nb\",\"data\":{}}]"),
-            "c.jsonl:2: response.frames[1].event: has more than one line",
         ),
         (
             response(",\"stream\":\"lines\",\"frames\":[{\"data\":7}]"),
@@ -543,4 +527,34 @@ fn repeated_reads_are_answered_in_order() {
         assert_eq!(body["status"], status);
     }
     assert!(replayer.outcome().is_complete());
+}
+
+#[test]
+fn an_older_cassette_gives_the_bytes_that_were_recorded() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("c.jsonl");
+    let exchange = |number: u64, response: &str| {
+        format!("{{\"n\":{number},\"path\":\"/x\",\"response\":{{\"status\":200,{response}}},\"first_ms\":1,\"total_ms\":2}}\n")
+    };
+    let events = r#""stream":"events","line_end":"crlf","frames":[{"ms":5,"event":"a","data":{"x": 1}},{"raw":": c\r\n"},{"before":"data:","data":[]},{"data":"[DONE]"}]"#;
+    let lines = r#""stream":"lines","frames":[{"data":{"a":1}},{"raw":"\n"},{"data":[2]}]"#;
+    let array = r#""stream":"array","frames":[{"before":"[","data":{}},{"before":", ","data":[]},{"raw":"]"}]"#;
+    let text = [HEAD.to_owned(), exchange(1, events), exchange(2, lines), exchange(3, array)].concat();
+    fs::write(&path, text).unwrap();
+    let read = Cassette::read(&path).unwrap();
+    let bodies = || read.exchanges.iter().map(|exchange| exchange.response.body.bytes());
+    let bodies: Vec<String> = bodies().map(|bytes| String::from_utf8(bytes).unwrap()).collect();
+    assert_eq!(
+        bodies,
+        [
+            "event: a\r\ndata: {\"x\": 1}\r\n\r\n: c\r\ndata:[]data: [DONE]\r\n\r\n",
+            "{\"a\":1}\n\n[2]\n",
+            "[{}, []]",
+        ]
+    );
+    // As it is written now.
+    fs::write(&path, read.text()).unwrap();
+    let again = Cassette::read(&path).unwrap();
+    let bytes = again.exchanges.iter().map(|exchange| exchange.response.body.bytes());
+    assert!(bytes.eq(bodies.iter().map(|body| body.as_bytes().to_vec())));
 }
