@@ -5,6 +5,7 @@
 //! OTLP comes in over HTTP and gRPC, or from files; [`OtlpSink`] is the seam between the wire and the runs.
 
 pub mod cassette;
+mod cause;
 pub mod causes;
 mod content_encoding;
 pub mod doctor;

@@ -1,8 +1,7 @@
 //! Causes in the environment: the settings, the data directory, the switches of OpenTelemetry, a parent's context.
 
-use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use tracer_insight::text::path_below_home as shown;
@@ -10,9 +9,9 @@ use tracer_runs::RunStore;
 use tracer_sdk::format::{RecordedStatus, TraceId};
 use tracer_sdk::settings::{self, Config, Sources};
 
-use super::cause::Cause;
-use super::is_yes;
+use crate::cause::Cause;
 use crate::is_loopback_host;
+use crate::record::{Inherited, switches};
 
 /// The space that a data directory needs, in bytes.
 const MIN_FREE_BYTES: u64 = 4 * 1024 * 1024;
@@ -20,36 +19,8 @@ const MIN_FREE_BYTES: u64 = 4 * 1024 * 1024;
 /// Time that an endpoint on this machine may take to accept a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_millis(300);
 
-/// The environment of a program that is started here.
-#[derive(Debug)]
-pub(super) struct Surroundings {
-    variables: BTreeMap<String, String>,
-    /// The data directory that `--data-dir` names for this command alone.
-    given_data_dir: Option<PathBuf>,
-}
-
-impl Surroundings {
-    pub(super) fn current(config: &Config) -> Self {
-        let given = settings::load(config).0.data_dir;
-        let found = settings::load(&Config::new()).0.data_dir;
-        Self {
-            variables: std::env::vars_os()
-                .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-                .collect(),
-            given_data_dir: (given != found).then_some(given),
-        }
-    }
-
-    fn get(&self, name: &str) -> Option<&str> {
-        self.variables
-            .get(name)
-            .map(|value| value.trim())
-            .filter(|value| !value.is_empty())
-    }
-}
-
 /// Every cause in the environment.
-pub(super) fn causes(surroundings: &Surroundings) -> Vec<Cause> {
+pub(super) fn causes(config: &Config, inherited: &Inherited) -> Vec<Cause> {
     let mut causes = Vec::new();
     let (settings, problems) = settings::load(&Config::new());
     let (_, invalid_prices) = settings::read_prices(&Sources::read());
@@ -61,7 +32,7 @@ pub(super) fn causes(surroundings: &Surroundings) -> Vec<Cause> {
         ));
     }
     if !settings.enabled {
-        let (place, remedy) = match surroundings.get("TRACER_ENABLED") {
+        let (place, remedy) = match inherited.get("TRACER_ENABLED") {
             Some(_) => ("TRACER_ENABLED", "unset TRACER_ENABLED, or set it to 1"),
             None => (
                 "`enabled` in a settings file",
@@ -74,18 +45,20 @@ pub(super) fn causes(surroundings: &Surroundings) -> Vec<Cause> {
             remedy,
         ));
     }
-    if let Some(given) = &surroundings.given_data_dir {
+    // The data directory that `--data-dir` names for this command alone.
+    let given = settings::load(config).0.data_dir;
+    if given != settings.data_dir {
         causes.push(Cause::new(
             "data_dir_differs",
             format!(
                 "programs record to {}, and this command reads {}",
                 shown(&settings.data_dir),
-                shown(given)
+                shown(&given)
             ),
             format!("start programs with TRACER_DATA_DIR={}", given.display()),
         ));
     }
-    if let Some(directory) = surroundings.get("TRACER_DATA_DIR")
+    if let Some(directory) = inherited.get("TRACER_DATA_DIR")
         && Path::new(directory).is_relative()
     {
         causes.push(Cause::new(
@@ -95,8 +68,8 @@ pub(super) fn causes(surroundings: &Surroundings) -> Vec<Cause> {
         ));
     }
     causes.extend(data_directory(&settings.data_dir));
-    causes.extend(opentelemetry(surroundings));
-    causes.extend(parents(surroundings, &settings.data_dir));
+    causes.extend(opentelemetry(inherited));
+    causes.extend(parents(inherited, &settings.data_dir));
     causes
 }
 
@@ -164,66 +137,37 @@ fn free_bytes(_: &Path) -> Option<u64> {
 }
 
 /// Variables that keep OpenTelemetry exporters from sending, or their content from being sent.
-fn opentelemetry(surroundings: &Surroundings) -> Vec<Cause> {
-    let mut causes = Vec::new();
-    let mut add = |code, message: String, remedy: &str| causes.push(Cause::new(code, message, remedy));
-    if surroundings.get("OTEL_SDK_DISABLED").is_some_and(is_yes) {
-        add(
-            "otel_disabled",
-            "OTEL_SDK_DISABLED disables every OpenTelemetry SDK".to_owned(),
-            "unset OTEL_SDK_DISABLED",
-        );
-    }
-    if let Some(exporter) = surroundings
-        .get("OTEL_TRACES_EXPORTER")
-        .filter(|exporter| !exporter.split(',').any(|one| one.trim() == "otlp"))
-    {
-        add(
-            "otel_exporter_other",
-            format!("OTEL_TRACES_EXPORTER={exporter} sends no spans by OTLP"),
-            "set OTEL_TRACES_EXPORTER=otlp",
-        );
-    }
-    let sampler = surroundings.get("OTEL_TRACES_SAMPLER").unwrap_or_default();
-    let takes_none = surroundings
-        .get("OTEL_TRACES_SAMPLER_ARG")
-        .and_then(|ratio| ratio.parse::<f64>().ok())
-        .is_some_and(|ratio| ratio <= 0.0);
-    if sampler.ends_with("always_off") || sampler.ends_with("traceidratio") && takes_none {
-        add(
-            "otel_sampler_off",
-            format!("OTEL_TRACES_SAMPLER={sampler} samples no trace"),
-            "unset OTEL_TRACES_SAMPLER",
-        );
-    }
+fn opentelemetry(inherited: &Inherited) -> Vec<Cause> {
+    let mut causes = switches(inherited);
     for name in [
         "OTEL_EXPORTER_OTLP_PROTOCOL",
         "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL",
     ] {
-        if let Some(protocol) = surroundings.get(name)
+        if let Some(protocol) = inherited.get(name)
             && !["grpc", "http/protobuf", "http/json"].contains(&protocol)
         {
-            add(
+            causes.push(Cause::new(
                 "otel_protocol_unknown",
                 format!("{name}={protocol} is no protocol of OTLP"),
                 "use grpc, http/protobuf or http/json",
-            );
+            ));
         }
     }
-    causes.extend(endpoint(surroundings));
+    causes.extend(endpoint(inherited));
     for (name, is_off) in [
         ("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", false),
         ("TRACELOOP_TRACE_CONTENT", false),
         ("OPENINFERENCE_HIDE_INPUTS", true),
         ("OPENINFERENCE_HIDE_OUTPUTS", true),
     ] {
-        let Some(value) = surroundings.get(name) else {
+        let Some(value) = inherited.get(name) else {
             continue;
         };
         let is_no = ["0", "false", "no", "off", "no_content"]
             .iter()
             .any(|no| value.eq_ignore_ascii_case(no));
-        if if is_off { is_yes(value) } else { is_no } {
+        let is_yes = ["1", "true", "yes", "on"].iter().any(|yes| value.eq_ignore_ascii_case(yes));
+        if if is_off { is_yes } else { is_no } {
             causes.push(Cause::new(
                 "content_off",
                 format!("{name}={value} keeps prompts and answers out of spans"),
@@ -234,16 +178,16 @@ fn opentelemetry(surroundings: &Surroundings) -> Vec<Cause> {
     causes
 }
 
-fn endpoint(surroundings: &Surroundings) -> Vec<Cause> {
+fn endpoint(inherited: &Inherited) -> Vec<Cause> {
     let mut causes = Vec::new();
-    let base = surroundings.get("OTEL_EXPORTER_OTLP_ENDPOINT");
-    let traces = surroundings.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT");
+    let base = inherited.get("OTEL_EXPORTER_OTLP_ENDPOINT");
+    let traces = inherited.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT");
     let Some(endpoint) = traces.or(base) else {
         return causes;
     };
-    let protocol = surroundings
+    let protocol = inherited
         .get("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL")
-        .or_else(|| surroundings.get("OTEL_EXPORTER_OTLP_PROTOCOL"));
+        .or_else(|| inherited.get("OTEL_EXPORTER_OTLP_PROTOCOL"));
     let (host, path) = split(endpoint);
     match (host.rsplit(':').next(), protocol) {
         (Some("4317"), Some(protocol)) if protocol.starts_with("http") => causes.push(Cause::new(
@@ -301,10 +245,10 @@ fn loopback(host: &str) -> Option<SocketAddr> {
 }
 
 /// The contexts that a parent process hands on.
-fn parents(surroundings: &Surroundings, data_dir: &Path) -> Vec<Cause> {
+fn parents(inherited: &Inherited, data_dir: &Path) -> Vec<Cause> {
     let mut causes = Vec::new();
     for name in ["TRACEPARENT", "TRACER_TRACEPARENT"] {
-        let Some(text) = surroundings.get(name) else {
+        let Some(text) = inherited.get(name) else {
             continue;
         };
         let Some(trace_id) = trace_of(text) else {

@@ -1,7 +1,6 @@
 //! Why nothing, or less than expected, is recorded: the environment, the settings, the project, and a program that runs
 //! under observation.
 
-mod cause;
 mod environment;
 mod program;
 mod project;
@@ -10,7 +9,9 @@ use std::path::Path;
 
 use tracer_sdk::settings::Config;
 
-pub use cause::Cause;
+use crate::record::Inherited;
+
+pub use crate::cause::Cause;
 pub use program::NotObserved;
 
 /// Every cause that is found in this folder by a command with these settings; with a program, also those in it.
@@ -19,18 +20,10 @@ pub use program::NotObserved;
 ///
 /// [`NotObserved`] when the program cannot be started, or what it reported cannot be read.
 pub fn examine(config: &Config, program: &[String]) -> Result<Vec<Cause>, NotObserved> {
-    let mut causes = environment::causes(&environment::Surroundings::current(config));
+    let mut causes = environment::causes(config, &Inherited::of_process());
     causes.extend(project::causes(Path::new(".")));
     if let Some((program, arguments)) = program.split_first() {
         causes.extend(program::causes(program, arguments)?);
     }
     Ok(causes)
-}
-
-/// True if an environment variable says yes.
-fn is_yes(value: &str) -> bool {
-    matches!(
-        value.trim().to_ascii_lowercase().as_str(),
-        "1" | "true" | "yes" | "on"
-    )
 }

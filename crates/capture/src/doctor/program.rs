@@ -7,7 +7,7 @@ use std::process::Command;
 
 use serde::Deserialize;
 
-use super::cause::Cause;
+use crate::cause::Cause;
 
 /// The variable that names the file for the layer.
 const VARIABLE: &str = "TRACER_DOCTOR";

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::cause::Cause;
+use crate::cause::Cause;
 
 /// Largest file that is read.
 const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;

@@ -1,10 +1,11 @@
-//! Variables of a command that keep it from being recorded.
+//! Variables of a program that keep it from being recorded.
 //!
 //! They are read before it starts, and named when nothing arrives.
 
 use std::path::Path;
 
 use super::environment::Inherited;
+use crate::cause::Cause;
 
 /// Largest file of variables that is read, in bytes.
 const MAX_DOTENV_BYTES: u64 = 1024 * 1024;
@@ -12,14 +13,8 @@ const MAX_DOTENV_BYTES: u64 = 1024 * 1024;
 /// Settings in the environment that may keep spans away.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EnvironmentFindings {
-    /// `OTEL_SDK_DISABLED` is true.
-    pub sdk_is_disabled: bool,
-    /// `OTEL_TRACES_EXPORTER` names other exporters than OTLP.
-    pub traces_exporter: Option<String>,
-    /// `OTEL_TRACES_SAMPLER`, where it leaves traces out, with its argument.
-    pub sampler: Option<String>,
-    /// `TRACEPARENT` says that its trace is not sampled.
-    pub parent_is_unsampled: bool,
+    /// Switches that keep spans away, with what to do.
+    pub switches: Vec<Cause>,
     /// `TRACER_ENABLED` turns the recording of annotated programs off.
     pub recording_is_off: bool,
     /// Variables of OpenTelemetry and base URLs that the file `.env` sets: a program that loads it sends elsewhere.
@@ -41,31 +36,57 @@ impl EnvironmentFindings {
     /// Findings in the variables and in the text of a file of variables.
     #[must_use]
     pub fn new(inherited: &Inherited, dotenv: &str) -> Self {
-        let is_true = |name| {
-            inherited
-                .get(name)
-                .is_some_and(|value| value.eq_ignore_ascii_case("true"))
-        };
-        let exporters = inherited.get("OTEL_TRACES_EXPORTER");
-        let is_otlp =
-            |exporter: &str| matches!(exporter.trim(), "otlp" | "otlp_proto_http" | "otlp_proto_grpc");
-        let flags = inherited
-            .get("TRACEPARENT")
-            .and_then(|parent| parent.split('-').nth(3))
-            .and_then(|flags| u8::from_str_radix(flags, 16).ok());
         let is_off =
             |value: &str| matches!(value.to_ascii_lowercase().as_str(), "0" | "false" | "no" | "off");
         Self {
-            sdk_is_disabled: is_true("OTEL_SDK_DISABLED"),
-            traces_exporter: exporters
-                .filter(|exporters| !exporters.split(',').any(is_otlp))
-                .map(str::to_owned),
-            sampler: sampler(inherited),
-            parent_is_unsampled: flags.is_some_and(|flags| flags & 1 == 0),
+            switches: switches(inherited),
             recording_is_off: inherited.get("TRACER_ENABLED").is_some_and(is_off),
             dotenv: names_of_telemetry(dotenv),
         }
     }
+}
+
+/// Switches of OpenTelemetry by which a program exports no spans, or not all.
+pub fn switches(inherited: &Inherited) -> Vec<Cause> {
+    let mut causes = Vec::new();
+    let mut add = |code, message: String, remedy| causes.push(Cause::new(code, message, remedy));
+    let disabled = inherited.get("OTEL_SDK_DISABLED");
+    if disabled.is_some_and(|value| value.eq_ignore_ascii_case("true")) {
+        add(
+            "otel_disabled",
+            "OTEL_SDK_DISABLED=true turns OpenTelemetry off in the program".to_owned(),
+            "unset it",
+        );
+    }
+    let is_otlp =
+        |exporter: &str| matches!(exporter.trim(), "otlp" | "otlp_proto_http" | "otlp_proto_grpc");
+    let exporters = inherited.get("OTEL_TRACES_EXPORTER");
+    if let Some(exporters) = exporters.filter(|exporters| !exporters.split(',').any(is_otlp)) {
+        add(
+            "otel_exporter_other",
+            format!("OTEL_TRACES_EXPORTER={exporters} sends spans elsewhere"),
+            "unset it, or add otlp",
+        );
+    }
+    if let Some(sampler) = sampler(inherited) {
+        add(
+            "otel_sampler_off",
+            format!("OTEL_TRACES_SAMPLER leaves traces out ({sampler})"),
+            "set it to always_on",
+        );
+    }
+    let flags = inherited
+        .get("TRACEPARENT")
+        .and_then(|parent| parent.split('-').nth(3))
+        .and_then(|flags| u8::from_str_radix(flags, 16).ok());
+    if flags.is_some_and(|flags| flags & 1 == 0) {
+        add(
+            "parent_unsampled",
+            "TRACEPARENT names a trace that is not sampled (its last field is even)".to_owned(),
+            "unset it",
+        );
+    }
+    causes
 }
 
 /// The sampler, unless it keeps every trace.
@@ -134,7 +155,7 @@ mod tests {
         ];
         assert_eq!(findings(&ordinary), EnvironmentFindings::default());
         assert_eq!(findings(&[]), EnvironmentFindings::default());
-        assert_eq!(findings(&[("OTEL_TRACES_SAMPLER", "traceidratio")]).sampler, None);
+        assert_eq!(findings(&[("OTEL_TRACES_SAMPLER", "traceidratio")]).switches, []);
     }
 
     #[test]
@@ -150,9 +171,14 @@ mod tests {
             ),
             ("TRACER_ENABLED", "off"),
         ]);
-        assert!(found.sdk_is_disabled && found.parent_is_unsampled && found.recording_is_off);
-        assert_eq!(found.traces_exporter.as_deref(), Some("console"));
-        assert_eq!(found.sampler.as_deref(), Some("parentbased_traceidratio 0.1"));
+        assert!(found.recording_is_off);
+        let codes: Vec<_> = found.switches.iter().map(|cause| cause.code).collect();
+        assert_eq!(
+            codes,
+            ["otel_disabled", "otel_exporter_other", "otel_sampler_off", "parent_unsampled"]
+        );
+        assert!(found.switches[1].message.contains("console"), "{found:?}");
+        assert!(found.switches[2].message.contains("(parentbased_traceidratio 0.1)"), "{found:?}");
     }
 
     #[test]

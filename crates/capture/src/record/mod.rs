@@ -27,7 +27,7 @@ pub use child::{
 };
 pub use codex::codex_options;
 pub use environment::{ChildEnvironment, Inherited, OtlpEndpoints, Variable};
-pub use findings::EnvironmentFindings;
+pub use findings::{EnvironmentFindings, switches};
 pub use frameworks::{Framework, frameworks_of};
 pub use model_source::model_base_urls;
 pub use options::RecordOptions;

@@ -170,25 +170,10 @@ const NOT_RECEIVED: &str = "OpenTelemetry was not received: leave out --no-otel"
 const RECORDING_OFF: &str = "TRACER_ENABLED turns off the recording of annotated programs: unset it";
 
 fn of_environment(environment: &EnvironmentFindings) -> Vec<String> {
-    let mut reasons = Vec::new();
-    if environment.sdk_is_disabled {
-        reasons.push("OTEL_SDK_DISABLED=true turns OpenTelemetry off in the program: unset it".to_owned());
-    }
-    if let Some(exporter) = &environment.traces_exporter {
-        reasons.push(format!(
-            "OTEL_TRACES_EXPORTER={exporter} sends spans elsewhere: unset it, or add otlp"
-        ));
-    }
-    if let Some(sampler) = &environment.sampler {
-        reasons.push(format!(
-            "OTEL_TRACES_SAMPLER leaves traces out ({sampler}): set it to always_on"
-        ));
-    }
-    if environment.parent_is_unsampled {
-        reasons.push(
-            "TRACEPARENT names a trace that is not sampled (its last field is even): unset it".to_owned(),
-        );
-    }
+    let switches = environment.switches.iter();
+    let mut reasons: Vec<String> = switches
+        .map(|cause| format!("{}: {}", cause.message, cause.remedy))
+        .collect();
     if environment.recording_is_off {
         reasons.push(RECORDING_OFF.to_owned());
     }

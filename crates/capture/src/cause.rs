@@ -14,7 +14,7 @@ pub struct Cause {
 }
 
 impl Cause {
-    pub(super) fn new(code: &'static str, message: impl Into<String>, remedy: impl Into<String>) -> Self {
+    pub(crate) fn new(code: &'static str, message: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self {
             code,
             message: message.into(),
