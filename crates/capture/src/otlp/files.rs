@@ -10,11 +10,10 @@ use super::decode::{DecodeError, DecodedRequest, Encoding, decode_logs, decode_s
 use super::{json, schema};
 
 /// The largest document of a file, in bytes: a line, a message, or the file when it is one document.
-const MAX_DOCUMENT_BYTES: usize = 256 * 1024 * 1024;
+const MAX_DOCUMENT_BYTES: u64 = 256 * 1024 * 1024;
 
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
-/// Bytes at the start of a file that are read to detect its format.
-const HEAD_BYTES: u64 = 64 * 1024;
+const BUFFER_BYTES: usize = 64 * 1024;
 
 /// Content of a document.
 #[derive(Debug, Clone, PartialEq)]
@@ -95,122 +94,68 @@ impl std::fmt::Display for DocumentPlace {
 /// ```
 pub struct OtlpFile<'a> {
     reader: Box<dyn BufRead + 'a>,
-    form: Option<DocumentForm>,
-    next_number: u64,
-    has_ended: bool,
+    /// The lines that were read.
+    line: u64,
+    /// Each line is a document.
+    is_lines: bool,
 }
 
 impl std::fmt::Debug for OtlpFile<'_> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter
             .debug_struct("OtlpFile")
-            .field("form", &self.form)
-            .field("next_number", &self.next_number)
+            .field("line", &self.line)
             .finish_non_exhaustive()
     }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum DocumentForm {
-    Document,
-    Lines,
-    Other,
 }
 
 impl<'a> OtlpFile<'a> {
     /// The documents of `reader`, which may be compressed with gzip.
     pub fn new(reader: impl Read + 'a) -> Self {
-        Self {
-            reader: Box::new(BufReader::with_capacity(64 * 1024, reader)),
-            form: None,
-            next_number: 1,
-            has_ended: false,
-        }
-    }
-
-    /// Finds out what the file is, once.
-    fn form(&mut self) -> Result<DocumentForm, FileError> {
-        if let Some(form) = self.form {
-            return Ok(form);
-        }
-        let head = self.reader.fill_buf().map_err(FileError::Unreadable)?;
-        if head.starts_with(&GZIP_MAGIC) {
-            let compressed = std::mem::replace(&mut self.reader, Box::new(io::empty()));
-            self.reader = Box::new(BufReader::with_capacity(
-                64 * 1024,
-                MultiGzDecoder::new(compressed),
-            ));
-        }
-        let form = self.plain_form()?;
-        self.form = Some(form);
-        Ok(form)
-    }
-
-    fn plain_form(&mut self) -> Result<DocumentForm, FileError> {
-        let reader = std::mem::replace(&mut self.reader, Box::new(io::empty()));
-        // The bytes read for detection are read again afterwards.
-        let (head, reader) = looked_at(reader).map_err(FileError::Unreadable)?;
-        self.reader = reader;
-        Ok(form_of(&head))
-    }
-
-    fn document(&mut self) -> Option<Result<FileContent, FileError>> {
-        let form = match self.form() {
-            Ok(form) => form,
-            Err(error) => return Some(self.ended_with(error)),
+        let mut plain = BufReader::with_capacity(BUFFER_BYTES, reader);
+        // What cannot be read says so with its first document.
+        let is_packed = plain.fill_buf().is_ok_and(|head| head.starts_with(&GZIP_MAGIC));
+        let reader: Box<dyn BufRead + 'a> = if is_packed {
+            Box::new(BufReader::with_capacity(BUFFER_BYTES, MultiGzDecoder::new(plain)))
+        } else {
+            Box::new(plain)
         };
-        match form {
-            DocumentForm::Document => self.whole(),
-            DocumentForm::Lines => self.line(),
-            DocumentForm::Other => Some(self.ended_with(FileError::NotJson)),
+        Self {
+            reader,
+            line: 0,
+            is_lines: false,
         }
     }
 
-    /// Nothing after it can be read.
-    fn ended_with(&mut self, error: FileError) -> Result<FileContent, FileError> {
-        self.has_ended = true;
-        Err(error)
-    }
-
-    fn whole(&mut self) -> Option<Result<FileContent, FileError>> {
-        self.has_ended = true;
+    /// The bytes of the next document; `None` behind the last.
+    fn document(&mut self) -> Result<Option<(Vec<u8>, DocumentPlace)>, FileError> {
         let mut bytes = Vec::new();
-        match read_at_most(&mut self.reader, MAX_DOCUMENT_BYTES, &mut bytes) {
-            Err(error) => return Some(Err(FileError::Unreadable(error))),
-            Ok(false) => {
-                return Some(Err(FileError::TooLarge {
-                    place: DocumentPlace::File,
-                }));
-            }
-            Ok(true) => {}
-        }
-        if bytes.iter().all(u8::is_ascii_whitespace) {
-            return None;
-        }
-        Some(content(&bytes, DocumentPlace::File))
-    }
-
-    fn line(&mut self) -> Option<Result<FileContent, FileError>> {
-        loop {
-            let place = DocumentPlace::Line(self.next_number);
-            let mut line = Vec::new();
-            let limit = u64::try_from(MAX_DOCUMENT_BYTES).unwrap_or(u64::MAX);
-            match self.reader.by_ref().take(limit).read_until(b'\n', &mut line) {
-                Err(error) => return Some(self.ended_with(FileError::Unreadable(error))),
-                Ok(0) => {
-                    self.has_ended = true;
-                    return None;
-                }
-                Ok(_) => {}
-            }
-            if line.len() == MAX_DOCUMENT_BYTES && line.last() != Some(&b'\n') {
-                return Some(self.ended_with(FileError::TooLarge { place }));
-            }
-            self.next_number += 1;
-            if !line.iter().all(u8::is_ascii_whitespace) {
-                return Some(content(&line, place));
+        while bytes.trim_ascii().is_empty() {
+            bytes.clear();
+            self.line += 1;
+            let mut limited = (&mut self.reader).take(MAX_DOCUMENT_BYTES + 1);
+            let read = limited.read_until(b'\n', &mut bytes);
+            if read.map_err(FileError::Unreadable)? == 0 {
+                return Ok(None);
             }
         }
+        let mut place = DocumentPlace::Line(self.line);
+        if !self.is_lines {
+            if !is_json(&bytes) {
+                return Err(FileError::NotJson);
+            }
+            // The first line says by its end whether it is a document of its own.
+            self.is_lines = bytes.trim_ascii_end().ends_with(b"}");
+            if !self.is_lines {
+                place = DocumentPlace::File;
+                let mut limited = (&mut self.reader).take(MAX_DOCUMENT_BYTES);
+                limited.read_to_end(&mut bytes).map_err(FileError::Unreadable)?;
+            }
+        }
+        if bytes.len() as u64 > MAX_DOCUMENT_BYTES {
+            return Err(FileError::TooLarge { place });
+        }
+        Ok(Some((bytes, place)))
     }
 }
 
@@ -218,60 +163,20 @@ impl Iterator for OtlpFile<'_> {
     type Item = Result<FileContent, FileError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.has_ended {
-            return None;
+        let read = self.document().transpose()?;
+        if read.is_err() {
+            // Nothing after it can be read.
+            self.reader = Box::new(io::empty());
         }
-        self.document()
-    }
-}
-
-/// The beginning of a file; of JSON the whole first line, because its end decides between lines and one document.
-fn looked_at<'a>(mut reader: Box<dyn BufRead + 'a>) -> io::Result<(Vec<u8>, Box<dyn BufRead + 'a>)> {
-    let mut head = Vec::new();
-    reader.by_ref().take(HEAD_BYTES).read_to_end(&mut head)?;
-    if is_json(&head) && !first_line(&head).ends_with(b"\n") {
-        let limit = u64::try_from(MAX_DOCUMENT_BYTES).unwrap_or(u64::MAX);
-        reader.by_ref().take(limit).read_until(b'\n', &mut head)?;
-    }
-    let again = io::Cursor::new(head.clone()).chain(reader);
-    Ok((head, Box::new(again)))
-}
-
-/// The first line that is not empty.
-fn first_line(head: &[u8]) -> &[u8] {
-    let mut lines = head.split_inclusive(|byte| *byte == b'\n');
-    lines
-        .find(|line| !line.iter().all(u8::is_ascii_whitespace))
-        .unwrap_or_default()
-}
-
-fn form_of(head: &[u8]) -> DocumentForm {
-    if head.iter().all(u8::is_ascii_whitespace) {
-        return DocumentForm::Lines;
-    }
-    if !is_json(head) {
-        return DocumentForm::Other;
-    }
-    match first_line(head).trim_ascii_end().last() {
-        Some(b'}') => DocumentForm::Lines,
-        _ => DocumentForm::Document,
+        Some(read.and_then(|(bytes, place)| content(&bytes, place)))
     }
 }
 
 /// Returns whether it is JSON. Protobuf may begin with a line feed and a brace too, but holds control characters.
 fn is_json(head: &[u8]) -> bool {
     let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
-    let first = text.iter().find(|byte| !byte.is_ascii_whitespace());
     let is_text = |byte: &u8| *byte >= b' ' || byte.is_ascii_whitespace();
-    first == Some(&b'{') && text.iter().all(is_text)
-}
-
-/// Reads to the end, or `limit` bytes; whether the end was reached within them.
-fn read_at_most(reader: &mut (impl Read + ?Sized), limit: usize, bytes: &mut Vec<u8>) -> io::Result<bool> {
-    let allowed = u64::try_from(limit).unwrap_or(u64::MAX);
-    let before = bytes.len();
-    reader.take(allowed.saturating_add(1)).read_to_end(bytes)?;
-    Ok(bytes.len() - before <= limit)
+    text.trim_ascii_start().starts_with(b"{") && text.iter().all(is_text)
 }
 
 fn content(bytes: &[u8], place: DocumentPlace) -> Result<FileContent, FileError> {
