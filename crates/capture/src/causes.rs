@@ -3,9 +3,7 @@
 use std::error::Error;
 
 /// The causes of an error, the outermost first.
-pub fn causes<'a>(
-    error: &'a (dyn Error + 'static),
-) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+pub fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
     std::iter::successors(error.source(), |error| (*error).source())
 }
 

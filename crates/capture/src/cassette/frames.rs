@@ -119,16 +119,14 @@ fn next_line(rest: &[u8]) -> (StreamFrame, usize) {
     let mut start = 0;
     for bytes in rest.split_inclusive(|byte| *byte == b'\n') {
         let end = start + bytes.len();
-        let (Ok(line), Some(before)) = (std::str::from_utf8(bytes), rest.get(..start)) else {
+        let Ok(line) = std::str::from_utf8(bytes) else {
             return (StreamFrame::raw(rest.get(..end).unwrap_or(rest)), end);
         };
         let data = line.strip_prefix("data:").unwrap_or(line).trim_start();
-        if let Some(json) = inline_json(data.trim_end()) {
-            let before = [before, &bytes[..line.len() - data.len()]].concat();
-            let length = before.len() + json.get().len();
-            if let Ok(before) = String::from_utf8(before) {
-                return (StreamFrame::Item { before, json }, length);
-            }
+        let before = rest.get(..end - data.len()).unwrap_or_default();
+        if let (Some(json), Ok(before)) = (inline_json(data.trim_end()), std::str::from_utf8(before)) {
+            let (before, length) = (before.to_owned(), before.len() + json.get().len());
+            return (StreamFrame::Item { before, json }, length);
         }
         start = end;
     }
@@ -161,7 +159,10 @@ mod tests {
     use super::*;
 
     fn again(framing: Framing, body: &[u8]) -> Vec<u8> {
-        divide(framing, body).iter().flat_map(StreamFrame::bytes).collect()
+        divide(framing, body)
+            .iter()
+            .flat_map(StreamFrame::bytes)
+            .collect()
     }
 
     fn framing(content_type: &str, body: &str) -> Option<Framing> {
@@ -205,7 +206,7 @@ mod tests {
             ("id: 7\ndata: {}\n\n", 1),
             ("data:{}\n\n", 1),
             ("data: {}\ndata: {}\nevent: x\ndata: {}\ndata: [DONE]\n", 3),
-            ("data: {\"a\":\ndata: 1}\n\n", 1),
+            ("data: {\"a\":\ndata: 1}\n\n", 0),
         ] {
             let frames = divide(Framing::Events, body.as_bytes());
             let is_raw = |frame: &StreamFrame| matches!(frame, StreamFrame::Text(_) | StreamFrame::Bytes(_));

@@ -534,15 +534,28 @@ fn an_older_cassette_gives_the_bytes_that_were_recorded() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("c.jsonl");
     let exchange = |number: u64, response: &str| {
-        format!("{{\"n\":{number},\"path\":\"/x\",\"response\":{{\"status\":200,{response}}},\"first_ms\":1,\"total_ms\":2}}\n")
+        format!(
+            "{{\"n\":{number},\"path\":\"/x\",\"response\":{{\"status\":200,{response}}},\"first_ms\":1,\"total_ms\":2}}\n"
+        )
     };
     let events = r#""stream":"events","line_end":"crlf","frames":[{"ms":5,"event":"a","data":{"x": 1}},{"raw":": c\r\n"},{"before":"data:","data":[]},{"data":"[DONE]"}]"#;
     let lines = r#""stream":"lines","frames":[{"data":{"a":1}},{"raw":"\n"},{"data":[2]}]"#;
-    let array = r#""stream":"array","frames":[{"before":"[","data":{}},{"before":", ","data":[]},{"raw":"]"}]"#;
-    let text = [HEAD.to_owned(), exchange(1, events), exchange(2, lines), exchange(3, array)].concat();
+    let array =
+        r#""stream":"array","frames":[{"before":"[","data":{}},{"before":", ","data":[]},{"raw":"]"}]"#;
+    let text = [
+        HEAD.to_owned(),
+        exchange(1, events),
+        exchange(2, lines),
+        exchange(3, array),
+    ]
+    .concat();
     fs::write(&path, text).unwrap();
     let read = Cassette::read(&path).unwrap();
-    let bodies = || read.exchanges.iter().map(|exchange| exchange.response.body.bytes());
+    let bodies = || {
+        read.exchanges
+            .iter()
+            .map(|exchange| exchange.response.body.bytes())
+    };
     let bodies: Vec<String> = bodies().map(|bytes| String::from_utf8(bytes).unwrap()).collect();
     assert_eq!(
         bodies,
@@ -555,6 +568,9 @@ fn an_older_cassette_gives_the_bytes_that_were_recorded() {
     // As it is written now.
     fs::write(&path, read.text()).unwrap();
     let again = Cassette::read(&path).unwrap();
-    let bytes = again.exchanges.iter().map(|exchange| exchange.response.body.bytes());
+    let bytes = again
+        .exchanges
+        .iter()
+        .map(|exchange| exchange.response.body.bytes());
     assert!(bytes.eq(bodies.iter().map(|body| body.as_bytes().to_vec())));
 }

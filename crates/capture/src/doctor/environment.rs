@@ -166,7 +166,9 @@ fn opentelemetry(inherited: &Inherited) -> Vec<Cause> {
         let is_no = ["0", "false", "no", "off", "no_content"]
             .iter()
             .any(|no| value.eq_ignore_ascii_case(no));
-        let is_yes = ["1", "true", "yes", "on"].iter().any(|yes| value.eq_ignore_ascii_case(yes));
+        let is_yes = ["1", "true", "yes", "on"]
+            .iter()
+            .any(|yes| value.eq_ignore_ascii_case(yes));
         if if is_off { is_yes } else { is_no } {
             causes.push(Cause::new(
                 "content_off",

@@ -242,11 +242,7 @@ mod tests {
                 vec![("genai", "0.7.2"), ("tracer-sdk", "0.1.0")],
                 "genai_without_otel",
             ),
-            (
-                SDK,
-                vec![("async-openai", "0.43.0")],
-                "async_openai_silent",
-            ),
+            (SDK, vec![("async-openai", "0.43.0")], "async_openai_silent"),
             (
                 SDK,
                 vec![("tracing-core", "0.1.36"), ("tracing-core", "0.2.0")],

@@ -422,7 +422,12 @@ fn reason(error: &reqwest::Error) -> String {
 
 fn bad_gateway(reason: &str) -> Response {
     let status = StatusCode::BAD_GATEWAY;
-    let body = error_body(None, status.as_u16(), "upstream_failed", &format!("tracer: {reason}"));
+    let body = error_body(
+        None,
+        status.as_u16(),
+        "upstream_failed",
+        &format!("tracer: {reason}"),
+    );
     (status, axum::Json(body)).into_response()
 }
 

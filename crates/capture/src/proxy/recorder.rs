@@ -229,11 +229,7 @@ struct ExchangeRecorderState {
 
 impl ExchangeRecorderState {
     /// Records what is reported until the end.
-    fn record_all(
-        mut self,
-        backlog: &watch::Sender<usize>,
-        counters: &ProxyCounters,
-    ) -> ProxySummary {
+    fn record_all(mut self, backlog: &watch::Sender<usize>, counters: &ProxyCounters) -> ProxySummary {
         loop {
             match self.reports.recv_timeout(POLL_INTERVAL) {
                 Ok(ExchangeReport::Exchange(mut exchange)) => {

@@ -58,8 +58,7 @@ pub fn switches(inherited: &Inherited) -> Vec<Cause> {
             "unset it",
         );
     }
-    let is_otlp =
-        |exporter: &str| matches!(exporter.trim(), "otlp" | "otlp_proto_http" | "otlp_proto_grpc");
+    let is_otlp = |exporter: &str| matches!(exporter.trim(), "otlp" | "otlp_proto_http" | "otlp_proto_grpc");
     let exporters = inherited.get("OTEL_TRACES_EXPORTER");
     if let Some(exporters) = exporters.filter(|exporters| !exporters.split(',').any(is_otlp)) {
         add(
@@ -175,10 +174,20 @@ mod tests {
         let codes: Vec<_> = found.switches.iter().map(|cause| cause.code).collect();
         assert_eq!(
             codes,
-            ["otel_disabled", "otel_exporter_other", "otel_sampler_off", "parent_unsampled"]
+            [
+                "otel_disabled",
+                "otel_exporter_other",
+                "otel_sampler_off",
+                "parent_unsampled"
+            ]
         );
         assert!(found.switches[1].message.contains("console"), "{found:?}");
-        assert!(found.switches[2].message.contains("(parentbased_traceidratio 0.1)"), "{found:?}");
+        assert!(
+            found.switches[2]
+                .message
+                .contains("(parentbased_traceidratio 0.1)"),
+            "{found:?}"
+        );
     }
 
     #[test]

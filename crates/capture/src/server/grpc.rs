@@ -69,7 +69,11 @@ async fn taken(parts: &Parts, body: Incoming, receiver: &Receiver) -> Result<(Si
     };
     let accepted = receiver.intake.take(signal, read).await?;
     // Upstreams get copies over HTTP alone, of what came over HTTP.
-    if receiver.forward.as_ref().is_some_and(|forward| forward.address(signal).is_some()) {
+    if receiver
+        .forward
+        .as_ref()
+        .is_some_and(|forward| forward.address(signal).is_some())
+    {
         receiver.counters.not_forwarded();
     }
     Ok((signal, accepted))
