@@ -21,11 +21,11 @@ use crate::retry::{Requests, RetryPolicy};
 const OPEN_DAYS: i64 = 1;
 /// Bytes of lines with which an object is full.
 #[cfg(not(test))]
-const FULL_BYTES: usize = 32 * 1024 * 1024;
+const FULL_BYTES: usize = 8 * 1024 * 1024;
 #[cfg(test)]
 const FULL_BYTES: usize = 16 * 1024;
 /// Bytes of an object of facts, and of its content.
-const MAX_FACTS_BYTES: u64 = 512 * 1024 * 1024;
+pub(crate) const MAX_FACTS_BYTES: u64 = 512 * 1024 * 1024;
 
 /// Result of joining.
 ///

@@ -14,8 +14,8 @@ use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::local::LocalFileSystem;
 use object_store::path::Path;
 use object_store::{
-    ClientOptions, GetOptions, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload,
-    RetryConfig, UpdateVersion,
+    ClientOptions, GetOptions, GetResult, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutOptions,
+    PutPayload, RetryConfig, UpdateVersion,
 };
 
 use crate::bucket::layout;
@@ -202,9 +202,14 @@ impl OpenBucket {
         Ok(self.store.head(path).await?)
     }
 
+    /// Opens an object; its content is still to come.
+    pub(crate) async fn open_object(&self, path: &Path) -> Result<GetResult, RequestFailure> {
+        Ok(self.store.get_opts(path, GetOptions::default()).await?)
+    }
+
     /// Reads an object of at most this many bytes.
     pub(crate) async fn get(&self, path: &Path, max_bytes: u64) -> Result<FoundObject, RequestFailure> {
-        let found = self.store.get_opts(path, GetOptions::default()).await?;
+        let found = self.open_object(path).await?;
         if found.meta.size > max_bytes {
             return Err(RequestFailure::Fatal(ShipError::Refused {
                 reason: format!(

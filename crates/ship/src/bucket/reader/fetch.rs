@@ -12,7 +12,6 @@ use tracer_sdk::format::{META_FILE, SPANS_FILE, TraceId};
 
 use super::ReaderState;
 use super::cache::{FetchedRun, UnfinishedRun};
-use super::sync::opened;
 use crate::bucket::committed_run::{CommittedRun, MAX_META_BYTES, StoredSpans};
 use crate::bucket::layout;
 use crate::bucket::store::OpenBucket;
@@ -151,7 +150,7 @@ impl SpansJob {
     async fn read(self) -> Result<(), NotFetched> {
         let (bucket, stored) = (&self.bucket, &self.stored);
         let path = layout::of_run(&bucket.prefix, self.run, &stored.spans);
-        let Some(found) = optional(opened(bucket, &path).await)? else {
+        let Some(found) = optional(bucket.open_object(&path).await)? else {
             return Err(NotFetched::Changed(FetchError::Gone));
         };
         if found.meta.size != stored.bytes {

@@ -3,7 +3,6 @@
 
 mod cache;
 mod fetch;
-mod lines;
 mod sent_copies;
 mod sync;
 mod worker;

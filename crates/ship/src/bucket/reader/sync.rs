@@ -5,7 +5,6 @@
 
 use std::collections::{BTreeSet, HashSet};
 use std::fs::{self, File};
-use std::io;
 use std::path::Path as FilePath;
 use std::pin::pin;
 use std::thread;
@@ -14,25 +13,22 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use futures_util::future::ready;
 use futures_util::{StreamExt, TryStreamExt};
-use object_store::path::Path;
-use object_store::{GetOptions, GetResult, ObjectMeta};
+use object_store::ObjectMeta;
 use tokio::sync::mpsc;
 use tracer_catalog::{LineProblem, MirrorLine, MirrorWriter};
 use tracer_insight::units;
 use tracer_sdk::format::Timestamp;
 
 use super::ReaderState;
-use super::lines::Body;
+use crate::bucket::join::MAX_FACTS_BYTES;
 use crate::bucket::layout;
 use crate::bucket::store::{OpenBucket, no_folder};
 use crate::error::{RequestFailure, ShipError, optional};
 
 /// Objects that are read at the same time.
 const CONCURRENT_OBJECTS: usize = 16;
-/// Bytes of an object that is read in one piece.
-const MAX_WHOLE_OBJECT: u64 = 4 * 1024 * 1024;
-/// Parts of a large object that wait to be taken.
-const WAITING_PARTS: usize = 16;
+/// Objects that were read and wait to be taken.
+const WAITING_OBJECTS: usize = 2;
 /// Lines that are taken over together.
 const LINES_PER_TURN: usize = 1_000;
 /// Lines between two commits; the first time no other process waits for the database.
@@ -95,31 +91,13 @@ impl SyncSummary {
 enum FoundFacts {
     Object {
         name: String,
-        body: Body,
+        content: Bytes,
     },
-    /// It has no name of facts.
+    /// It has no name of facts, or is too large.
     Odd,
     /// It was removed after it was listed.
     Gone,
 }
-
-/// Why synchronizing ends.
-enum SyncHalt {
-    Error(ShipError),
-    /// The content of an object; the others are read.
-    Content,
-}
-
-impl<E: Into<ShipError>> From<E> for SyncHalt {
-    fn from(error: E) -> Self {
-        Self::Error(error.into())
-    }
-}
-
-/// Failure of an object of facts while it was read.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-struct PartFailure(String);
 
 pub(super) fn sync(
     state: &ReaderState,
@@ -221,21 +199,6 @@ struct Taking<'a> {
     observe: &'a mut dyn FnMut(SyncProgress),
 }
 
-impl From<io::Error> for SyncHalt {
-    fn from(error: io::Error) -> Self {
-        match error
-            .get_ref()
-            .and_then(|source| source.downcast_ref::<PartFailure>())
-        {
-            Some(PartFailure(reason)) => Self::Error(ShipError::GaveUp {
-                reason: reason.clone(),
-                after: Duration::ZERO,
-            }),
-            None => Self::Content,
-        }
-    }
-}
-
 impl Taking<'_> {
     /// Lists the objects of facts from a partition on, and takes over those that are not here; how many were gone when they
     /// were to be read. What was read before a failure stays.
@@ -245,7 +208,7 @@ impl Taking<'_> {
         bucket: &OpenBucket,
         from: Option<String>,
     ) -> Result<u64, ShipError> {
-        let (sender, mut found) = mpsc::channel(CONCURRENT_OBJECTS);
+        let (sender, mut found) = mpsc::channel(WAITING_OBJECTS);
         let known = self.writer.objects()?;
         state
             .worker
@@ -260,7 +223,7 @@ impl Taking<'_> {
                         self.summary.requests += 1;
                     }
                     FoundFacts::Odd => self.summary.odd_objects += 1,
-                    FoundFacts::Object { name, body } => self.object(&name, body)?,
+                    FoundFacts::Object { name, content } => self.object(&name, &content)?,
                 }
             }
             Ok(())
@@ -271,13 +234,11 @@ impl Taking<'_> {
         taken.map(|()| gone)
     }
 
-    fn object(&mut self, name: &str, body: Body) -> Result<(), ShipError> {
+    fn object(&mut self, name: &str, content: &[u8]) -> Result<(), ShipError> {
         let partition = layout::partition_of(name).unwrap_or_default();
-        let taken = body.lines(|line| self.line(line, partition));
-        match taken {
-            Ok(()) => {}
-            Err(SyncHalt::Content) => self.summary.odd_objects += 1,
-            Err(SyncHalt::Error(error)) => return Err(error),
+        let lines = content.split(|byte| *byte == b'\n');
+        for line in lines.filter(|line| !line.is_empty()) {
+            self.line(MirrorLine::parse(line), partition)?;
         }
         self.take_over(partition)?;
         self.writer.has_applied(name)?;
@@ -293,7 +254,7 @@ impl Taking<'_> {
         Ok(())
     }
 
-    fn line(&mut self, line: Result<MirrorLine, LineProblem>, partition: &str) -> Result<(), SyncHalt> {
+    fn line(&mut self, line: Result<MirrorLine, LineProblem>, partition: &str) -> Result<(), ShipError> {
         self.summary.lines += 1;
         match line {
             Ok(line) => self.lines.push(line),
@@ -366,36 +327,15 @@ async fn read_listed(
     let Some(name) = name else {
         return Ok(FoundFacts::Odd);
     };
-    let read = async {
-        if object.size <= MAX_WHOLE_OBJECT {
-            return Ok(Body::Whole(whole(&bucket, &object.location).await?));
-        }
-        let mut content = opened(&bucket, &object.location).await?.into_stream();
-        let (sender, parts) = mpsc::channel(WAITING_PARTS);
-        tokio::spawn(async move {
-            while let Some(part) = content.next().await {
-                let part = part.map_err(|error| {
-                    io::Error::other(PartFailure(RequestFailure::from(error).into_error().to_string()))
-                });
-                if sender.send(part).await.is_err() {
-                    return;
-                }
-            }
-        });
-        Ok(Body::Parts(parts))
-    };
-    let Some(body) = optional(read.await).map_err(RequestFailure::into_error)? else {
-        return Ok(FoundFacts::Gone);
-    };
-    Ok(FoundFacts::Object { name, body })
-}
-
-/// Opens an object; its content is still to come.
-pub(super) async fn opened(bucket: &OpenBucket, path: &Path) -> Result<GetResult, RequestFailure> {
-    Ok(bucket.store.get_opts(path, GetOptions::default()).await?)
-}
-
-/// All of an object.
-async fn whole(bucket: &OpenBucket, path: &Path) -> Result<Bytes, RequestFailure> {
-    Ok(opened(bucket, path).await?.bytes().await?)
+    if object.size > MAX_FACTS_BYTES {
+        return Ok(FoundFacts::Odd);
+    }
+    let read = bucket.get(&object.location, MAX_FACTS_BYTES).await;
+    Ok(match optional(read).map_err(RequestFailure::into_error)? {
+        Some(found) => FoundFacts::Object {
+            name,
+            content: found.bytes,
+        },
+        None => FoundFacts::Gone,
+    })
 }
