@@ -49,6 +49,15 @@ pub fn form_fields(body: &[u8]) -> Option<Value> {
     (!fields.is_empty()).then_some(Value::Object(fields))
 }
 
+/// Returns whether a request is what [`form_fields`] gives of a form with a file.
+pub fn is_form(request: &Value) -> bool {
+    let is_file =
+        |field: &Value| field.get("file").is_some() && field.get("bytes").is_some_and(Value::is_u64);
+    request
+        .as_object()
+        .is_some_and(|fields| fields.values().any(is_file))
+}
+
 /// A parameter of the `Content-Disposition`: `name="model"`.
 fn parameter<'a>(head: &'a str, name: &str) -> Option<&'a str> {
     let mut parts = head.lines().next()?.split(';').map(str::trim);
@@ -76,6 +85,8 @@ mod tests {
             fields,
             Some(json!({"model": "whisper-1", "file": {"file": "a.wav", "bytes": 6}}))
         );
+        assert!(fields.is_some_and(|fields| is_form(&fields)));
+        assert!(!is_form(&json!({"model": "m", "file": "a.wav"})));
         for other in [
             &b"{}"[..],
             b"",

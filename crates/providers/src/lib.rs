@@ -23,7 +23,7 @@ pub use assemble::readable_text;
 pub use assemble::{Assembled, assemble};
 pub use error_body::{error_body, of_refusal};
 pub use facts::{RequestFacts, ResponseFacts};
-pub use form::form_fields;
+pub use form::{form_fields, is_form};
 pub use frames::EVENT_BEGINNINGS;
 pub use reply::ModelReply;
 pub use vendor::Vendor;

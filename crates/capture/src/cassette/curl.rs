@@ -8,9 +8,9 @@ use tracer_sdk::format::names::markers;
 
 use super::file::Cassette;
 use super::fork_plan::ForkError;
-use super::recorded::RecordedRequest;
 use super::shapes::FOLDERS;
 use crate::proxy;
+use tracer_providers::is_form;
 
 /// The reason that a call has no `curl` command.
 #[derive(Debug, thiserror::Error)]
@@ -19,7 +19,7 @@ pub enum CurlError {
     /// There is no such call.
     #[error(transparent)]
     NoCall(#[from] ForkError),
-    /// Its request was no JSON, of which only a digest is kept.
+    /// Its request was no JSON, and is not kept as it was sent.
     #[error("the request of call {call} was not kept: it is no JSON")]
     NotKept {
         /// The call.
@@ -68,9 +68,8 @@ impl Cassette {
     /// [`CurlError`] when there is no such call, its request was not kept, or its provider is unknown.
     pub fn curl_of_call(&self, call: u64) -> Result<CurlCommand, CurlError> {
         let exchange = self.call(call)?;
-        let RecordedRequest::Json(body) = &exchange.request else {
-            return Err(CurlError::NotKept { call });
-        };
+        let request = exchange.request.as_ref().filter(|request| !is_form(request));
+        let body = request.ok_or(CurlError::NotKept { call })?;
         let endpoint =
             proxy::endpoint(&exchange.provider, &exchange.path).ok_or(CurlError::UnknownProvider { call })?;
         let path = in_quotes(&endpoint.path);
@@ -157,8 +156,18 @@ mod tests {
 
     #[test]
     fn a_request_that_is_not_kept_has_no_command() {
-        let digest = r#"{"n":1,"api":"openai.transcription","provider":"openai","path":"/v1/audio/transcriptions","request_sha256":"00","response":{"status":200}}"#;
-        assert!(matches!(curl(digest), Err(CurlError::NotKept { call: 1 })));
+        for request in [
+            r#"{"model":"whisper-1","file":{"file":"a.wav","bytes":6}}"#,
+            "null",
+        ] {
+            let sound = exchange(
+                "openai.transcription",
+                "openai",
+                "/v1/audio/transcriptions",
+                request,
+            );
+            assert!(matches!(curl(&sound), Err(CurlError::NotKept { call: 1 })));
+        }
         let elsewhere = exchange("openai.chat", "elsewhere", "/v1/chat/completions", "{}");
         assert!(matches!(
             curl(&elsewhere),
