@@ -23,7 +23,7 @@ pub enum ShipError {
         /// The expected form; never the value.
         reason: String,
     },
-    /// OTLP over gRPC is asked for.
+    /// A setting wants OTLP over gRPC.
     #[error("{name} asks for gRPC, and runs are pushed over HTTP")]
     Grpc {
         /// The variable, or what the setting is called.

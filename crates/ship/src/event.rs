@@ -79,11 +79,11 @@ pub struct NotSent {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ShipSummary {
-    /// Runs of which something was sent; in a bucket, those that its facts list.
+    /// Runs that were sent at least in part; in a bucket, those that its facts list.
     pub runs: u64,
     /// Runs among them that had been sent to a bucket before and have changed since.
     pub changed_runs: u64,
-    /// Runs of which everything had been sent before.
+    /// Runs that had been sent whole before.
     pub runs_sent_before: u64,
     /// Runs that have not ended, or whose process died.
     pub open_runs: u64,

@@ -123,7 +123,7 @@ impl RawAnswer {
     }
 }
 
-/// `google.rpc.Status`, of which only the message is of use here.
+/// `google.rpc.Status`; only its message is used.
 #[derive(Clone, PartialEq, Message)]
 struct RpcStatus {
     #[prost(string, tag = "2")]

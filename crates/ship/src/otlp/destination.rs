@@ -34,7 +34,7 @@ pub struct OtlpDestination {
     protocol: Protocol,
     with_content: bool,
     batch: SpanBatch,
-    /// Runs of which something was acknowledged.
+    /// Runs with an acknowledged part.
     sent_runs: HashSet<TraceId>,
     /// Of each open run, its calls that are recorded several times.
     repeated_calls: HashMap<TraceId, RepeatedSpans>,
