@@ -247,10 +247,11 @@ fn look_up(shape: Shape, body: Value) -> Result<u64, Box<Miss>> {
         path: shape.path(),
         query: "",
     };
-    let request = pool.normalise(place, Some(&body));
+    let body = Some(body);
+    let request = pool.normalise(place, body.as_ref());
     pool.take(&request)
         .map(|exchange| exchange.number)
-        .map_err(|unanswered| Box::new(pool.miss(&unanswered, &request, place, Some(&body))))
+        .map_err(|unanswered| Box::new(pool.miss(&unanswered, &request, place, body.as_ref())))
 }
 
 /// A pointer as misses write it: `/messages/5/content` is `messages[5].content`.

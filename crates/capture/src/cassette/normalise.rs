@@ -315,7 +315,7 @@ mod tests {
             path: "/v1/chat/completions",
             query: "",
         };
-        NormalRequest::new(place, Some(&body), &Rules::default()).key
+        NormalRequest::new(place, Some(body).as_ref(), &Rules::default()).key
     }
 
     fn same(left: Value, right: Value) -> bool {
