@@ -41,6 +41,16 @@ fn what_runs_recorded_is_gated_on() {
 }
 
 #[test]
+fn agents_that_do_not_record_themselves_are_captured_by_the_gate() {
+    let sandbox = Sandbox::without_data_directory();
+    sandbox.tracer(&["demo"]);
+    assert!(!sandbox.tracer(&["init"]).stderr.contains("--capture"));
+    sandbox.tracer(&["record", "--", env!("CARGO_BIN_EXE_tracer"), "--version"]);
+    let outcome = sandbox.tracer(&["init", "--force"]);
+    assert!(outcome.stderr.contains("tracer run --capture -- "), "{outcome:?}");
+}
+
+#[test]
 fn what_is_there_is_not_written_over_without_force() {
     let sandbox = Sandbox::without_data_directory();
     let policy = sandbox.path(".tracer/policy.yaml");

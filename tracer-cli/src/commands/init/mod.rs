@@ -11,6 +11,7 @@ use tracer_gate::formats::markdown::MARKER;
 use tracer_insight::profile::{Metric, RunProfile};
 use tracer_insight::text::shell_quoted;
 use tracer_runs::{RunReader, RunStatus, RunStore, Strictness};
+use tracer_sdk::format::Payload;
 
 const POLICY: &str = include_str!("policy.yaml");
 const WORKFLOW_FILE: &str = ".github/workflows/tracer.yml";
@@ -43,7 +44,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
                 .with_hint("move the command into a script, and give the script"),
         );
     }
-    let recorded = recorded_metrics(session);
+    let (recorded, are_captured) = recorded_metrics(session);
     let policy = recorded.iter().fold(POLICY.to_owned(), |policy, (metric, most)| {
         turned_on(&policy, metric, *most)
     });
@@ -80,8 +81,8 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
             .ui
             .remark(format!("turned on what the runs here recorded: {metrics}"));
     }
-    let command = shell_words(&args.command);
-    print_next(&command, session);
+    let capture = if are_captured { " --capture" } else { "" };
+    print_next(capture, &shell_words(&args.command), session);
     Ok(CommandOutcome::Done)
 }
 
@@ -89,17 +90,22 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
 const MAX_RUNS: usize = 5;
 
 /// The metrics that the newest runs recorded, of those that a policy begins without: numbers that are not known would leave the gate
-/// undecided.
-fn recorded_metrics(session: &Session) -> Vec<(&'static str, f64)> {
+/// undecided; and `true` when `tracer` recorded the newest run from outside, as `--capture` does: an agent that records itself names
+/// its language.
+fn recorded_metrics(session: &Session) -> (Vec<(&'static str, f64)>, bool) {
     let Ok(data_dir) = session.data_dir() else {
-        return Vec::new();
+        return (Vec::new(), false);
     };
     let runs = RunStore::new(&data_dir).list().unwrap_or_default();
     let whole = runs.iter().filter(|run| run.status() == RunStatus::Ok);
+    let mut are_captured = None;
     let profiles: Vec<RunProfile> = whole
         .take(MAX_RUNS)
         .filter_map(|run| {
             let run = RunReader::open(&run.directory.path, Strictness::Lenient).ok()?;
+            if let Some(Ok(start)) = run.records.clone().next() {
+                are_captured.get_or_insert(is_captured(&start.payload));
+            }
             RunProfile::read(run.require_meta().ok()?, run.records.clone()).ok()
         })
         .collect();
@@ -108,10 +114,21 @@ fn recorded_metrics(session: &Session) -> Vec<(&'static str, f64)> {
         let values: Option<Vec<f64>> = profiles.iter().map(|run| run.value(metric)).collect();
         values?.into_iter().reduce(f64::max).filter(|most| *most > 0.0)
     };
-    ["tool_call_count", "cost_tokens"]
+    let metrics = ["tool_call_count", "cost_tokens"]
         .into_iter()
         .filter_map(|name| Some((name, most(&Metric::from_name(name)?)?)))
-        .collect()
+        .collect();
+    (metrics, are_captured.unwrap_or(false))
+}
+
+fn is_captured(start: &Payload) -> bool {
+    matches!(
+        start,
+        Payload::RunStart {
+            python_version: None,
+            ..
+        }
+    )
 }
 
 /// The policy with a metric whose lines are comments taken in, without the words that say how to do that; its limit is far above
@@ -158,12 +175,12 @@ fn limit_above(most: f64, limit: f64) -> f64 {
     limit
 }
 
-fn print_next(command: &str, session: &mut Session) {
+fn print_next(capture: &str, command: &str, session: &mut Session) {
     for (what, next) in [
-        ("gate your agent:", format!("run -- {command}")),
+        ("gate your agent:", format!("run{capture} -- {command}")),
         (
             "write a baseline:",
-            format!("run --json-out report.json -- {command}"),
+            format!("run{capture} --json-out report.json -- {command}"),
         ),
         (
             "",
@@ -171,7 +188,7 @@ fn print_next(command: &str, session: &mut Session) {
         ),
         (
             "compare with it:",
-            format!("run --baseline .tracer/baselines/agent.json -- {command}"),
+            format!("run{capture} --baseline .tracer/baselines/agent.json -- {command}"),
         ),
     ] {
         session.print_next(&format!("{what:26}"), &next);
