@@ -89,8 +89,8 @@ fn is_executable(path: &Path) -> bool {
     path.is_file()
 }
 
-#[cfg(test)]
 #[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use super::*;
     use std::fs;

@@ -136,8 +136,8 @@ fn is_open_as(_thread: &Path, _file: &File, _descriptor: u32) -> Option<bool> {
     None
 }
 
-#[cfg(test)]
 #[cfg(target_os = "linux")]
+#[cfg(test)]
 mod tests {
     use std::os::fd::AsRawFd;
 

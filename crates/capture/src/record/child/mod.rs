@@ -210,8 +210,8 @@ impl RunningCommand {
     }
 }
 
-#[cfg(test)]
 #[cfg(unix)]
+#[cfg(test)]
 mod tests {
     use super::*;
     use std::fs;

@@ -10,8 +10,8 @@ mod run;
 #[cfg(target_os = "linux")]
 mod strays;
 mod tail;
-#[cfg(test)]
 #[cfg(unix)]
+#[cfg(test)]
 mod tests;
 
 pub(super) use marker::Marker;

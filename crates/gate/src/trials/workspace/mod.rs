@@ -64,6 +64,6 @@ impl Workspace {
     }
 }
 
-#[cfg(test)]
 #[cfg(unix)]
+#[cfg(test)]
 mod tests;
