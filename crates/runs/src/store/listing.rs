@@ -4,9 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
-use super::parallel::in_turns;
+use super::parallel::map;
 use super::summary::{RunDirectory, RunSummary};
-use parking_lot::Mutex;
 use tracer_format::{Timestamp, TraceId};
 
 /// A run and when it started, or else when its directory was last changed.
@@ -18,12 +17,7 @@ pub(super) fn read_all(runs_dir: &Path, entries: &[(u64, TraceId)]) -> Vec<Place
         let run = RunDirectory::in_folder(runs_dir, *trace_id).read_summary();
         (run.started().or_else(|| changed(&run.directory.path)), run)
     };
-    let done = Mutex::new(Vec::with_capacity(entries.len()));
-    in_turns(entries, |taken| {
-        let mut read: Vec<Placed> = taken.iter().map(placed).collect();
-        done.lock().append(&mut read);
-    });
-    done.into_inner()
+    map(entries, placed)
 }
 
 /// When a directory was last changed.

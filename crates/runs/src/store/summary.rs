@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use super::parallel::in_turns;
+use super::parallel;
 use super::status::RunStatus;
 use crate::log::end_problems;
 use crate::run::{
@@ -256,10 +256,8 @@ impl RunSummary {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn check_all_logs(runs: &[Self]) {
-        in_turns(runs, |taken| {
-            for run in taken {
-                let _ = run.problems();
-            }
+        parallel::map(runs, |run| {
+            let _ = run.problems();
         });
     }
 

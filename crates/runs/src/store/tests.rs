@@ -1,6 +1,5 @@
 //! Which runs a store lists, in which order, and what it passes over.
 
-use super::parallel::{MAX_READERS, ReaderThread};
 use super::*;
 use crate::Liveness;
 use crate::tests::{meta, store_with};
@@ -100,16 +99,15 @@ fn a_run_without_metadata_yet_is_alive_while_its_lock_is_held() {
 }
 
 #[test]
-fn all_lists_of_a_process_share_a_number_of_readers() {
+fn many_runs_are_listed_each_once() {
     let ids: Vec<String> = (1..300).map(|number| format!("{number:032x}")).collect();
     let runs: Vec<(&str, &str)> = ids
         .iter()
         .map(|id| (id.as_str(), "2026-01-01T00:00:00Z"))
         .collect();
     let (_data, store) = store_with(&runs);
-    let readers: Vec<ReaderThread> = (0..MAX_READERS * 2).map_while(|_| ReaderThread::take()).collect();
-    assert!(readers.len() <= MAX_READERS);
     let listed = store.list().unwrap();
-    assert_eq!(listed.len(), 299, "whoever finds no reader free reads alone");
-    assert!(listed.iter().all(|run| run.meta.is_ok()));
+    assert_eq!(listed.len(), 299);
+    let listed: std::collections::HashSet<_> = listed.iter().map(|run| run.directory.trace_id).collect();
+    assert_eq!(listed.len(), ids.len());
 }
