@@ -407,7 +407,7 @@ impl Reading {
             || span.names_session && self.session.is_none()
             || span.is_joined
             || span.outcome != Outcome::Ok
-            || index.attempts(&span).0.is_some()
+            || index.attempt_of(position as usize).is_some()
             || self.preview.wants(span.event_type)
         {
             return false;

@@ -1,6 +1,8 @@
 //! Attempts at a call, found by the index alone (decisions, section 7).
 
-use tracer_runs::IndexedSpan;
+use std::collections::HashMap;
+
+use tracer_runs::{IndexedSpan, LogIndex, RecordSource};
 use tracer_sdk::format::EventType;
 
 use super::RunSteps;
@@ -18,68 +20,56 @@ pub(super) enum Attempts {
 impl RunSteps {
     /// The part of the row among attempts; `None` for a call that was made once.
     pub(super) fn attempts(&self, row: &TimelineRow) -> Option<Attempts> {
-        let number = row.number as usize;
-        let call = self.call_at(row)?;
-        match self.index.attempts(&call) {
-            (Some(call), _) => {
-                let row = self.timeline.row_of_span(self.index.find(call)?)?;
-                return Some(Attempts::At(self.timeline.get(row)?.number as usize));
-            }
-            (None, 0) => {}
-            (None, failed) => return Some(Attempts::Call(failed + 1)),
-        }
-        let mut last = (number, call);
-        while let Some(next) = self
-            .neighbour(last.0 + 1..=self.timeline.step_count())
-            .filter(|(_, next)| tries_again(&last.1, next))
-        {
-            last = next;
-        }
-        if last.0 > number {
-            return Some(Attempts::At(last.0));
-        }
-        let mut first = (number, call);
-        let mut attempts = 1;
-        while let Some(before) = self
-            .neighbour((1..first.0).rev())
-            .filter(|(_, before)| tries_again(before, &first.1))
-        {
-            first = before;
-            attempts += 1;
-        }
-        (attempts > 1).then_some(Attempts::Call(attempts))
-    }
-
-    /// The first call or state among the steps with these numbers, if it is a call.
-    fn neighbour(&self, numbers: impl Iterator<Item = usize>) -> Option<(usize, IndexedSpan)> {
-        for number in numbers {
-            let row = self.timeline.get(self.timeline.row_of_step(number)?)?;
-            match self.header(row)?.0 {
-                EventType::LlmCall | EventType::ToolCall => return Some((number, self.call_at(row)?)),
-                EventType::StateUpdate => return None,
-                _ => {}
-            }
-        }
-        None
-    }
-
-    fn call_at(&self, row: &TimelineRow) -> Option<IndexedSpan> {
         let RowSource::Span(position) = row.source else {
             return None;
         };
-        let span = self.index.span(position as usize)?;
-        matches!(span.event_type, EventType::LlmCall | EventType::ToolCall).then_some(span)
+        let position = position as usize;
+        let Some(call) = self.attempts.get(&position) else {
+            let failed = self.failed_attempts.get(&position)?;
+            return Some(Attempts::Call(failed + 1));
+        };
+        let row = self.timeline.row_of_span(*call)?;
+        Some(Attempts::At(self.timeline.get(row)?.number as usize))
     }
 }
 
-/// True if `next`, which follows a failed call that had ended, asks the same; what is nested in a call does not.
-fn tries_again(call: &IndexedSpan, next: &IndexedSpan) -> bool {
+/// The call that tries each failed one again, the last that does, both by their position. `order` is that of the projection.
+pub(super) fn find(index: &LogIndex, order: &[RecordSource]) -> HashMap<usize, usize> {
+    let mut attempts = HashMap::new();
+    // The next call, unless a state is between, and the call that it is an attempt at, else itself.
+    let mut next: Option<(usize, usize)> = None;
+    for source in order.iter().rev() {
+        let Some(header) = index.header(*source).filter(|header| !header.is_leftover) else {
+            continue;
+        };
+        let position = match (header.event_type, *source) {
+            (EventType::LlmCall | EventType::ToolCall, RecordSource::Span(position)) => position as usize,
+            (EventType::StateUpdate, _) => {
+                next = None;
+                continue;
+            }
+            _ => continue,
+        };
+        let again = next.filter(|_| header.outcome.is_failure());
+        let again = again.filter(|(next, _)| tries_again(index, position, *next));
+        let call = again.map(|(_, call)| call);
+        let recorded = index.attempt_of(position).and_then(|call| index.find(call));
+        attempts.extend(recorded.or(call).map(|call| (position, call)));
+        next = Some((position, call.unwrap_or(position)));
+    }
+    attempts
+}
+
+/// True if the call at `next`, which follows a failed call that had ended, asks the same; what is nested in a call does not.
+fn tries_again(index: &LogIndex, failed: usize, next: usize) -> bool {
+    let (Some(call), Some(next)) = (index.span(failed), index.span(next)) else {
+        return false;
+    };
     let took = i64::try_from(call.duration_us.unwrap_or(0)).unwrap_or(i64::MAX);
     let end = call.start.unix_microseconds().saturating_add(took);
-    call.outcome.is_failure()
-        && end <= next.start.unix_microseconds()
-        && call.event_type == next.event_type
-        && call.signature == next.signature
+    let asked = |call: &IndexedSpan| (call.event_type, call.signature);
+    end <= next.start.unix_microseconds()
+        && asked(&call) == asked(&next)
         && next.parent_span_id != Some(call.span_id)
 }
 

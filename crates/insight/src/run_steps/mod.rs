@@ -5,14 +5,14 @@ mod attempts;
 mod tests;
 mod timeline;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::sync::OnceLock;
 
 use serde_json::Value;
 use tracer_runs::{
     InvalidRun, LogIndex, PromotedRecord, RecordError, RecordSource, RunDirectory, RunReader, StartedSpan,
-    Strictness, read_live_file, spans_to_events,
+    Strictness, read_live_file,
 };
 use tracer_sdk::format::{
     EventType, Outcome, Payload, Problem, Record, RunMeta, SpanId, SpanRecord, Tags, Timestamp,
@@ -58,6 +58,9 @@ pub struct RunSteps {
     pub in_flight: Vec<StartedSpan>,
     /// The rows.
     pub timeline: Timeline,
+    /// The call that each attempt is at, and the number of attempts before each such call, all by position.
+    attempts: HashMap<usize, usize>,
+    failed_attempts: HashMap<usize, usize>,
     /// Prices of model calls.
     prices: Prices,
     /// The calls that were asked for and never ran, of a run that has ended and is short enough to know.
@@ -96,6 +99,8 @@ impl RunSteps {
             promoted: Vec::new(),
             in_flight: Vec::new(),
             timeline: Timeline::default(),
+            attempts: HashMap::new(),
+            failed_attempts: HashMap::new(),
             prices,
             not_run: Vec::new(),
             evidence: (HashSet::new(), HashSet::new()),
@@ -153,7 +158,13 @@ impl RunSteps {
         };
         self.in_flight
             .retain(|started| self.index.find(started.span_id).is_none());
-        self.timeline = Timeline::new(&self.index, &self.in_flight, is_open);
+        let order = self.index.in_order();
+        self.attempts = attempts::find(&self.index, &order);
+        self.failed_attempts.clear();
+        for call in self.attempts.values() {
+            *self.failed_attempts.entry(*call).or_default() += 1;
+        }
+        self.timeline = Timeline::new(&self.index, order, &self.in_flight, is_open);
         self.evidence = self.find_evidence();
         self.not_run = if is_open { Vec::new() } else { self.find_not_run() };
     }
@@ -357,13 +368,8 @@ impl RunSteps {
                 let Some(promoted) = self.promoted.get(number as usize) else {
                     return Ok(None);
                 };
-                let Some(root) = self.index.read_span(promoted.span)? else {
-                    return Ok(None);
-                };
-                let id = promoted_id(&root.span_id.to_string(), promoted.number);
-                let records = spans_to_events(std::slice::from_ref(&root));
-                let record = records.into_iter().find(|record| record.event_id == id);
-                Ok(record.map(|record| ReadRow {
+                let mut records = self.index.read_all_records(promoted.span)?.into_iter();
+                Ok(records.nth(promoted.number as usize).map(|record| ReadRow {
                     record,
                     span: None,
                     in_flight: false,

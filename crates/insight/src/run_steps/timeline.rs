@@ -54,11 +54,16 @@ struct Item {
 }
 
 impl Timeline {
-    /// The rows of what is in the index, and of what is in flight. `is_open` says that the run has not ended: without a
+    /// The rows of what is in the index, in the `order` of the projection, and of what is in flight. `is_open` says that the run has not ended: without a
     /// root, a row takes the place of the run then.
-    pub(super) fn new(index: &LogIndex, in_flight: &[StartedSpan], is_open: bool) -> Self {
+    pub(super) fn new(
+        index: &LogIndex,
+        order: Vec<RecordSource>,
+        in_flight: &[StartedSpan],
+        is_open: bool,
+    ) -> Self {
         let promoted: Vec<PromotedRecord> = index.promoted().collect();
-        let mut items = in_time(index, in_flight);
+        let mut items = in_time(index, order, in_flight);
         let has_root = items.first().is_some_and(|item| item.number == 0);
         let is_run_missing = is_open && !items.iter().any(|item| is_root(index, item.source));
         if is_run_missing && !has_root {
@@ -151,8 +156,8 @@ fn is_root(index: &LogIndex, source: RowSource) -> bool {
 ///
 /// Calls in flight come after the records of the same instant; the end of the run is left out. A damaged run may have more
 /// than one root: the first is the run, the others are steps, so that what is nested in them stays visible as theirs.
-fn in_time(index: &LogIndex, in_flight: &[StartedSpan]) -> Vec<Item> {
-    let records = index.in_order().into_iter().filter_map(|source| {
+fn in_time(index: &LogIndex, order: Vec<RecordSource>, in_flight: &[StartedSpan]) -> Vec<Item> {
+    let records = order.into_iter().filter_map(|source| {
         let header = index.header(source).filter(|header| !header.is_leftover)?;
         let row = match source {
             RecordSource::Span(position) => RowSource::Span(position),
@@ -277,7 +282,7 @@ mod tests {
             started("2100-01-01T00:00:00Z".parse().unwrap()),
             started(index.span(0).unwrap().start),
         ];
-        let items = in_time(&index, &in_flight);
+        let items = in_time(&index, index.in_order(), &in_flight);
         let numbered: Vec<_> = items.iter().map(|item| (item.number, item.source)).collect();
         let expected = [
             (0, RowSource::Span(2)),

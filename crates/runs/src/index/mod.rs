@@ -530,8 +530,7 @@ impl LogIndex {
         })
     }
 
-    /// The call that tries a failed one again, the last one that does, where the wire shows it; and how many failed before a
-    /// call that does so.
+    /// The call that tries the one at a position again, the last that does, where the wire shows it.
     ///
     /// ```
     /// use tracer_sdk::testing::capture;
@@ -539,13 +538,12 @@ impl LogIndex {
     /// let folder = tempfile::tempdir()?;
     /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
     /// let index = tracer_runs::LogIndex::open(&directory, None, false)?;
-    /// assert_eq!(index.attempts(&index.span(0).unwrap()), (None, 0));
+    /// assert_eq!(index.attempt_of(0), None);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn attempts(&self, call: &IndexedSpan) -> (Option<SpanId>, usize) {
-        let of = self.correlation.attempt_of(call.line);
-        (of, self.correlation.failed_before(call.span_id))
+    pub fn attempt_of(&self, position: usize) -> Option<SpanId> {
+        self.correlation.attempt_of(self.entries.get(position)?.line())
     }
 
     /// The span that has the tokens of a call, of each other span that recorded the same call; `None` for any other span. Sent
@@ -799,6 +797,29 @@ impl LogIndex {
             fill(&mut record, &span, &other);
         }
         Ok(Some((record, span)))
+    }
+
+    /// Reads the span at a position: its own record, and those that it promotes, in their order.
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let index = tracer_runs::LogIndex::open(&directory, None, false)?;
+    /// assert_eq!(index.read_all_records(1)?.len(), 2); // the start and the end of the run
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`RecordError`] when the file cannot be read, or is another one than it was.
+    pub fn read_all_records(&self, position: usize) -> Result<Vec<Record>, RecordError> {
+        let mut records = Vec::new();
+        if let Some(span) = self.read_span(position)? {
+            project_span(&span, |_, record| records.push(record));
+        }
+        Ok(records)
     }
 
     /// A reader of the lines of the log.

@@ -8,7 +8,7 @@ use crate::log::LineReader;
 use crate::record_error::RecordError;
 use tracer_format::loops::is_attempt;
 use tracer_format::project::RecordHeader;
-use tracer_format::project::{is_watched, mark_attempt, project_span};
+use tracer_format::project::{is_watched, mark_attempt};
 use tracer_format::{EventType, Record, SpanId, SpanRecord};
 
 /// The records of a run in the order of the projection, see [`spans_to_events`](crate::spans_to_events): as many as
@@ -36,8 +36,8 @@ pub struct RecordStream {
     order: Arc<Vec<RecordSource>>,
     lines: LineReader,
     next: usize,
-    /// The records of the root that was read last, by its place in the index; `None` for those already given.
-    root: Option<(usize, Vec<Option<Record>>)>,
+    /// The records of the root that was read last, by its place in the index.
+    root: Option<(usize, Vec<Record>)>,
     /// The records of the attempts at a call that were found last, and the ID of the call.
     attempts: Option<(Range<usize>, String)>,
 }
@@ -283,20 +283,13 @@ impl RecordStream {
         let Some(promoted) = self.index.promoted().nth(promoted as usize) else {
             return Err(RecordError::changed(0));
         };
-        let line = self.index.span(promoted.span).map_or(0, |root| root.line);
-        for _ in 0..2 {
-            if let Some((read, records)) = &mut self.root
-                && *read == promoted.span
-                && let Some(record) = records.get_mut(promoted.number as usize).and_then(Option::take)
-            {
-                return Ok(record);
-            }
-            // Not read yet, or given already.
-            let root = self.index.read_span_by(&mut self.lines, promoted.span)?;
-            let records = root.as_ref().map(all_records).unwrap_or_default();
-            self.root = Some((promoted.span, records));
+        if self.root.as_ref().is_none_or(|(root, _)| *root != promoted.span) {
+            self.root = Some((promoted.span, self.index.read_all_records(promoted.span)?));
         }
-        Err(RecordError::changed(line))
+        let records = self.root.as_ref().map(|(_, records)| records);
+        let record = records.and_then(|records| records.get(promoted.number as usize));
+        let line = self.index.span(promoted.span).map_or(0, |root| root.line);
+        record.cloned().ok_or_else(|| RecordError::changed(line))
     }
 }
 
@@ -313,12 +306,6 @@ impl Iterator for RecordStream {
         let left = self.order.len().saturating_sub(self.next);
         (left, Some(left))
     }
-}
-
-fn all_records(span: &SpanRecord) -> Vec<Option<Record>> {
-    let mut records = Vec::new();
-    project_span(span, |_, record| records.push(Some(record)));
-    records
 }
 
 /// The spans of a run in the order in which they started, in memory one at a time.

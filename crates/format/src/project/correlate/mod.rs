@@ -103,8 +103,6 @@ pub struct Correlation {
     attempts: HashMap<u64, SpanId>,
     /// Those of them that were left while that call was made: hedged requests.
     hedged: HashSet<u64>,
-    /// Number of failed requests before each such call.
-    failed_before: HashMap<SpanId, usize>,
 }
 
 /// Finds the calls of a run. `ancestor` looks up a span of the run, call or not; `arguments` reads those of the span of
@@ -281,8 +279,6 @@ impl Correlation {
             self.attempts.insert(failed.place.line, call);
             if is_hedge {
                 self.hedged.insert(failed.place.line);
-            } else {
-                *self.failed_before.entry(call).or_default() += 1;
             }
         }
     }
@@ -291,11 +287,6 @@ impl Correlation {
     pub fn attempt_of(&self, line: u64) -> Option<SpanId> {
         let call = self.attempts.get(&line).copied();
         call.filter(|_| !self.hedged.contains(&line))
-    }
-
-    /// Number of failed requests that a call tries again.
-    pub fn failed_before(&self, call: SpanId) -> usize {
-        self.failed_before.get(&call).copied().unwrap_or(0)
     }
 
     /// True if each report is a call of its own, made once.
