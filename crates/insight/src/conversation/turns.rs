@@ -90,37 +90,13 @@ pub fn new_messages(earlier: &[Message], prompt: &[Message]) -> Vec<bool> {
     );
     let mut is_new = vec![true; prompt.len()];
     is_new.iter_mut().take(same).for_each(|is_new| *is_new = false);
-    let width = rest.len() + 1;
-    if earlier.len().saturating_mul(width) > MAX_COMPARED_PAIRS {
+    if earlier.len().saturating_mul(rest.len()) > MAX_COMPARED_PAIRS {
         return is_new;
     }
-    // The longest common subsequence of what is left of both, from each pair of places on.
-    let mut common = vec![0_u32; (earlier.len() + 1) * width];
-    let at = |common: &[u32], one: usize, other: usize| common.get(one * width + other).copied().unwrap_or(0);
-    for (one, said) in earlier.iter().enumerate().rev() {
-        for (other, message) in rest.iter().enumerate().rev() {
-            let longest = if said == message {
-                at(&common, one + 1, other + 1) + 1
-            } else {
-                at(&common, one + 1, other).max(at(&common, one, other + 1))
-            };
-            if let Some(cell) = common.get_mut(one * width + other) {
-                *cell = longest;
-            }
-        }
-    }
-    let (mut one, mut other) = (0, 0);
-    while let (Some(said), Some(message)) = (earlier.get(one), rest.get(other)) {
-        if said == message {
-            if let Some(is_new) = is_new.get_mut(same + other) {
-                *is_new = false;
-            }
-            one += 1;
-            other += 1;
-        } else if at(&common, one + 1, other) >= at(&common, one, other + 1) {
-            one += 1;
-        } else {
-            other += 1;
+    for part in similar::capture_diff_slices(similar::Algorithm::Myers, earlier, rest) {
+        if let similar::DiffOp::Equal { new_index, len, .. } = part {
+            let said = is_new.iter_mut().skip(same + new_index).take(len);
+            said.for_each(|is_new| *is_new = false);
         }
     }
     is_new
