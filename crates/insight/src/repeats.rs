@@ -3,7 +3,7 @@
 //!
 //! The emitter's own loop detection belongs to the candidate, which can switch it off; this one belongs to the gate. It
 //! compares calls as [`tracer_sdk::loops`] does, but for the times and IDs of the calls themselves, and examines blocks
-//! of up to 64 calls: tool calls, whatever model calls and states were recorded in between, and model calls that no tool
+//! of any length: tool calls, whatever model calls and states were recorded in between, and model calls that no tool
 //! call parts. Calls that only read do not hide what is repeated around them. Attempts are one call.
 
 use std::collections::{BTreeMap, HashMap};
@@ -15,8 +15,6 @@ use tracer_sdk::loops::{self, Likeness, Trail, TrailKind};
 const MIN_REPETITIONS: usize = 3;
 /// More findings are left out; each is a loop of its own.
 const MAX_FINDINGS: usize = 50;
-/// Longer blocks are not searched for: loops of agents have a few calls.
-const MAX_PERIOD: usize = 64;
 /// More names of a block are left out.
 const MAX_NAMES: usize = 12;
 
@@ -299,37 +297,115 @@ impl RepeatedBlock {
     }
 }
 
-/// The blocks of at most [`MAX_PERIOD`] symbols that come [`MIN_REPETITIONS`] times or more, shortest first; a block that lies
-/// within another finding is reported once.
+/// The blocks that come [`MIN_REPETITIONS`] times or more, shortest first; a block that lies within another finding is reported
+/// once.
+///
+/// For each period `p` it is enough to check every `p`-th place: repetitions that long cover one of them and the next.
+/// Their extent to both sides is found by comparing hashes of ranges, so that the time grows with `n log² n`, even for
+/// a run that was made to be hard.
 fn blocks(symbols: &[u64]) -> Vec<RepeatedBlock> {
+    let ranges = Ranges::of(symbols);
+    let count = symbols.len();
     let mut found: Vec<RepeatedBlock> = Vec::new();
-    for period in 1..=MAX_PERIOD.min(symbols.len() / MIN_REPETITIONS) {
-        let mut start = 0;
-        // Each stretch in which every symbol is equal to the one that a period later follows it.
-        let later = symbols.iter().skip(period);
-        let pairs = symbols.iter().zip(later.map(Some).chain([None]));
-        for (place, (symbol, later)) in pairs.enumerate() {
-            if later == Some(symbol) {
-                continue;
-            }
-            let block = RepeatedBlock {
-                start,
-                period,
-                length: place - start + period,
-            };
-            start = place + 1;
-            let is_reported = found
-                .iter()
-                .any(|other| other.start <= block.start && block.end() <= other.end());
-            if block.length >= MIN_REPETITIONS * period && !is_reported {
-                found.push(block);
-                if found.len() == MAX_FINDINGS {
-                    return found;
+    for period in 1..=count / MIN_REPETITIONS {
+        let mut place = 0;
+        while place + period < count {
+            let next = place + period;
+            let mut reached = next;
+            if symbols.get(place) == symbols.get(next) {
+                let forward = longest(count - next, |length| ranges.equal(place, next, length));
+                let backward = longest(place, |length| {
+                    ranges.equal(place - length, next - length, length)
+                });
+                let block = RepeatedBlock {
+                    start: place - backward,
+                    period,
+                    length: backward + forward + period,
+                };
+                reached = next.max(place + forward);
+                let is_reported = found
+                    .iter()
+                    .any(|other| other.start <= block.start && block.end() <= other.end());
+                if block.length >= MIN_REPETITIONS * period && !is_reported {
+                    found.push(block);
+                    if found.len() == MAX_FINDINGS {
+                        return found;
+                    }
                 }
             }
+            // The next multiple of the period at or behind what was compared already.
+            place = reached.div_ceil(period) * period;
         }
     }
     found
+}
+
+/// The largest length up to `most` for which the predicate `holds` is true, given that it is true of every shorter one.
+fn longest(most: usize, holds: impl Fn(usize) -> bool) -> usize {
+    let (mut known, mut open) = (0, most + 1);
+    // First in growing strides: most ranges are short.
+    let mut stride = 1;
+    while known + stride < open {
+        if holds(known + stride) {
+            known += stride;
+            stride *= 2;
+        } else {
+            open = known + stride;
+        }
+    }
+    while open - known > 1 {
+        let middle = known + (open - known) / 2;
+        if holds(middle) {
+            known = middle;
+        } else {
+            open = middle;
+        }
+    }
+    known
+}
+
+/// Tells whether two ranges of symbols are equal, in constant time: polynomial hashes modulo 2⁶¹ − 1.
+struct Ranges {
+    hashes: Vec<u64>,
+    powers: Vec<u64>,
+}
+
+const MODULUS: u64 = (1 << 61) - 1;
+const BASE: u64 = 0x1234_5678_9abc_def1 % MODULUS;
+
+impl Ranges {
+    fn of(symbols: &[u64]) -> Self {
+        let (mut hash, mut power) = (0, 1);
+        let mut hashes = vec![hash];
+        let mut powers = vec![power];
+        for symbol in symbols {
+            hash = (multiply(hash, BASE) + symbol % MODULUS) % MODULUS;
+            power = multiply(power, BASE);
+            hashes.push(hash);
+            powers.push(power);
+        }
+        Self { hashes, powers }
+    }
+
+    fn equal(&self, first: usize, second: usize, length: usize) -> bool {
+        self.hash(first, length) == self.hash(second, length)
+    }
+
+    /// `None` for a range that is not there.
+    fn hash(&self, start: usize, length: usize) -> Option<u64> {
+        let before = multiply(*self.hashes.get(start)?, *self.powers.get(length)?);
+        let whole = *self.hashes.get(start + length)?;
+        Some((whole + MODULUS - before) % MODULUS)
+    }
+}
+
+/// The remainder of the product: 2⁶¹ is 1 modulo 2⁶¹ − 1, so the upper bits are added to the lower ones.
+fn multiply(left: u64, right: u64) -> u64 {
+    let product = u128::from(left) * u128::from(right);
+    let lower = product & u128::from(MODULUS);
+    // Both are below 2⁶¹, since both factors are.
+    let sum = u64::try_from(lower + (product >> 61)).unwrap_or(0);
+    sum % MODULUS
 }
 
 #[cfg(test)]
