@@ -20,11 +20,11 @@ use crate::database_file::{self, CACHE_FOLDER, DatabaseError, DatabaseFormat, da
 use crate::run_facts::{FullReading, RunFacts};
 
 /// The version of what is in a file.
-const VERSION: i64 = 9;
+const VERSION: i64 = 10;
 
 /// The runs of this machine. The file's name has the version: an older and a newer `tracer` each have their own.
 const OF_THIS_MACHINE: DatabaseFormat = DatabaseFormat {
-    name: "facts-9.sqlite",
+    name: "facts-10.sqlite",
     version: VERSION,
     schema: SCHEMA,
     // Facts quote traces: of a run that was deleted nothing may stay in free pages.
@@ -39,7 +39,7 @@ const OF_THIS_MACHINE: DatabaseFormat = DatabaseFormat {
 
 /// The runs of a bucket.
 const OF_BUCKET: DatabaseFormat = DatabaseFormat {
-    name: "mirror-5.sqlite",
+    name: "mirror-6.sqlite",
     version: VERSION,
     schema: SCHEMA,
     // 32 MiB of pages in memory: IDs come in no order.
@@ -52,6 +52,7 @@ const OF_BUCKET: DatabaseFormat = DatabaseFormat {
         "mirror-2.sqlite",
         "mirror-3.sqlite",
         "mirror-4.sqlite",
+        "mirror-5.sqlite",
     ],
 };
 

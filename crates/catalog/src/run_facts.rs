@@ -67,7 +67,7 @@ pub struct RunFacts {
     /// Loop warnings, counted likewise.
     #[serde(rename = "lw", default, skip_serializing_if = "is_default")]
     pub loop_warnings: u64,
-    /// Steps: all records but the start and the end.
+    /// Steps: all records but the start and the end, and the calls that were open when it ended.
     #[serde(rename = "n", default, skip_serializing_if = "is_default")]
     pub steps: u64,
     /// Model and tool calls that failed.
@@ -108,15 +108,17 @@ impl RunFacts {
         self.started_us.map(Timestamp::from_unix_microseconds)
     }
 
-    /// The marks of a run in a list, further to its status: that it waits for a person, or ended ok with calls that failed.
+    /// The marks of a run in a list, further to its status: that it waits for a person, or ended ok with calls that failed, and
+    /// with calls that never ran, whose number is the caller's to know.
     #[must_use]
-    pub fn marks(&self, status: RunStatus) -> Option<String> {
+    pub fn marks(&self, status: RunStatus, not_run_calls: u64) -> Option<String> {
         if status != RunStatus::Ok {
             return None;
         }
         let failed = (self.failed_calls > 0).then(|| text::counted(self.failed_calls, "failed call"));
         let waits = self.is_waiting.then(|| WAITING.to_owned());
-        let marks: Vec<String> = waits.into_iter().chain(failed).collect();
+        let not_run = (not_run_calls > 0).then(|| text::counted(not_run_calls, "call") + " not run");
+        let marks: Vec<String> = [waits, failed, not_run].into_iter().flatten().collect();
         (!marks.is_empty()).then(|| marks.join(", "))
     }
 
@@ -318,8 +320,15 @@ fn read_by(directory: &RunDirectory, is_summed: bool) -> FullReading {
     let status = recorded_status(&summary);
     let mut reading = Reading::new(status);
     let mut counted = None;
+    let mut open_calls = 0;
     if let Ok(mut run) = RunReader::open(&directory.path, Strictness::Lenient) {
         counted = Some(run.counts());
+        open_calls = if status.is_open() {
+            run.in_flight.clone()
+        } else {
+            run.read_unfinished()
+        }
+        .len() as u64;
         // Loops are found in the records themselves.
         let is_summed = is_summed && status != RunStatus::Looped;
         for number in 0..run.records.record_count() {
@@ -335,13 +344,13 @@ fn read_by(directory: &RunDirectory, is_summed: bool) -> FullReading {
         }
         reading.add_tags(&run.read_tags());
     }
-    reading.finish(&summary, status, counted)
+    reading.finish(&summary, status, counted, open_calls)
 }
 
 /// The facts of a run by its metadata alone.
 pub(crate) fn of_summary(summary: &RunSummary) -> RunFacts {
     let status = recorded_status(summary);
-    Reading::new(status).finish(summary, status, None).facts
+    Reading::new(status).finish(summary, status, None, 0).facts
 }
 
 /// The status as the files have it: each list finds out again if the process lives.
@@ -559,6 +568,7 @@ impl Reading {
         summary: &RunSummary,
         status: RunStatus,
         counted: Option<Counts>,
+        open_calls: u64,
     ) -> FullReading {
         let tags = self.tags.iter().map(|(key, value)| (short(key), short(value)));
         self.details.tags = tags.collect();
@@ -590,7 +600,7 @@ impl Reading {
             tool_calls: counts.tool_calls,
             errors: counts.errors,
             loop_warnings: counts.loop_warnings,
-            steps: preview.steps,
+            steps: preview.steps + open_calls,
             failed_calls: self.failed_calls,
             unknown_calls: self.unknown_calls,
             is_waiting: self.is_waiting && !status.is_open(),

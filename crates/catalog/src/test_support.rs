@@ -199,7 +199,7 @@ impl Sandbox {
     }
 
     pub(crate) fn database(&self) -> PathBuf {
-        self.path().join("cache/facts-9.sqlite")
+        self.path().join("cache/facts-10.sqlite")
     }
 
     /// Writes a run, in the place of what was there.

@@ -494,7 +494,7 @@ fn runs_that_change_between_a_look_and_the_reading_are_as_they_are_then() {
 #[cfg(unix)]
 #[test]
 fn a_link_in_the_place_of_the_database_is_refused() {
-    for link in ["cache", "cache/facts-9.sqlite"] {
+    for link in ["cache", "cache/facts-10.sqlite"] {
         let sandbox = Sandbox::new();
         sandbox.write(&refund_agent(1));
         let elsewhere = tempfile::tempdir().unwrap();

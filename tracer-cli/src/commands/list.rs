@@ -18,8 +18,11 @@ use crate::terminal::run_list;
 use crate::terminal::run_list::TableRun;
 use crate::value_parsers::{Sorting, parse_limit, parse_sorting};
 use tracer_insight::json::Document;
+use tracer_insight::not_run;
 use tracer_insight::run_entry::{DamagedRun, RunEntry};
 use tracer_insight::run_preview::RunPreview;
+use tracer_insight::run_steps::RunSteps;
+use tracer_insight::status::RunStatus;
 use tracer_insight::text;
 use tracer_insight::text::{path_below_home as shown, shell_quoted};
 use tracer_insight::units::now;
@@ -186,7 +189,12 @@ fn newest_page(
     let newest: Vec<RunSummary> = newest.take(args.limit).collect();
     let early = |run: &RunSummary| ListedRun::of_summary(run, RunPreview::read(run));
     let newest: Vec<ListedRun> = newest.iter().map(early).collect();
-    let rows: Vec<TableRun<'_>> = newest.iter().map(|run| TableRun { run, thread: None }).collect();
+    let row = |run| TableRun {
+        run,
+        thread: None,
+        not_run_calls: 0,
+    };
+    let rows: Vec<TableRun<'_>> = newest.iter().map(row).collect();
     let width = session.ui.width();
     let id_length = run_list::id_length(newest.iter().map(|run| run.directory.trace_id));
     let columns = run_list::columns(args.sort.by, false);
@@ -334,11 +342,7 @@ fn table(
     let id_length = run_list::id_length(census.ids.iter().copied());
     let mut listed = listed.to_vec();
     store.read_details(&mut listed);
-    let row = |run| TableRun {
-        run,
-        thread: threads.place(run).as_ref().map(thread_words),
-    };
-    let rows: Vec<TableRun<'_>> = listed.iter().map(row).collect();
+    let rows = rows(&listed, threads, store);
     if !rows.is_empty() {
         let columns = run_list::columns(sort, store.team().is_some());
         let lines = run_list::table(&rows, &columns, id_length, now, width);
@@ -347,7 +351,73 @@ fn table(
     Ok(())
 }
 
+fn rows<'a>(listed: &'a [ListedRun], threads: &RunThreads, store: &FactsStore) -> Vec<TableRun<'a>> {
+    let row = |(at, run)| TableRun {
+        run,
+        thread: threads.place(run).as_ref().map(thread_words),
+        not_run_calls: if at < MAX_READ_ROWS {
+            not_run_calls(run, store)
+        } else {
+            0
+        },
+    };
+    listed.iter().enumerate().map(row).collect()
+}
+
+/// Rows whose runs are read whole for their calls that never ran.
+const MAX_READ_ROWS: usize = 100;
+
+/// Number of calls of a run of this machine that ended ok which were asked for and never ran.
+fn not_run_calls(run: &ListedRun, store: &FactsStore) -> u64 {
+    let may_have = run.status == RunStatus::Ok && run.facts.llm_calls > 0 && run.origin().is_none();
+    if !may_have || !not_run::is_short(usize::try_from(run.facts.steps).unwrap_or(usize::MAX), 0) {
+        return 0;
+    }
+    let steps = RunSteps::open(run.directory.clone(), store.prices().clone());
+    steps.totals().not_run_calls
+}
+
 /// The place of a run in its thread: `2/3 in chat-1`.
 fn thread_words(place: &PlaceInThread<'_>) -> String {
     format!("{}/{} in {}", place.number, place.count, place.thread)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use tracer_sdk::{Config, Run, llm_call, tool_call};
+
+    use super::*;
+
+    #[test]
+    fn a_run_with_calls_that_never_ran_is_marked_and_has_the_steps_that_are_shown() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = Run::new("open")
+            .config(&Config::new().data_dir(folder.path()))
+            .start();
+        let left = run.context().unwrap().in_scope(|| {
+            let call = json!({"id": "1", "function": {"name": "read", "arguments": "{\"path\": "}});
+            let answer = json!({"role": "assistant", "tool_calls": [call]});
+            llm_call("gpt-5").prompt("Go").response(&answer).record().unwrap();
+            let answered = json!([{"role": "tool", "tool_call_id": "1", "content": "invalid JSON"}]);
+            llm_call("gpt-5")
+                .prompt(&answered)
+                .response("Sorry")
+                .record()
+                .unwrap();
+            tool_call("write").start().unwrap()
+        });
+        run.finish();
+        let store = FactsStore::new(folder.path());
+        let listed = store.all(true).unwrap().runs;
+        let rows = rows(&listed, &RunThreads::default(), &store);
+        let columns = run_list::columns(RunColumn::Steps, false);
+        let lines = run_list::table(&rows, &columns, 8, now(), 160);
+        let line = lines[1].text();
+        assert!(line.contains("open  1 call not run"), "{line}");
+        let shown = RunSteps::open(listed[0].directory.clone(), store.prices().clone());
+        assert_eq!((shown.totals().steps, shown.totals().not_run_calls), (3, 1));
+        assert_eq!(listed[0].facts.steps, 3);
+        drop(left);
+    }
 }

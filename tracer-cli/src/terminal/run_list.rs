@@ -17,6 +17,8 @@ pub struct TableRun<'a> {
     pub run: &'a ListedRun,
     /// Its place among the runs of its session or conversation, where there are several.
     pub thread: Option<String>,
+    /// Number of its calls that were asked for and never ran, as far as it was counted.
+    pub not_run_calls: u64,
 }
 
 /// Columns of the place in a thread.
@@ -92,12 +94,20 @@ pub fn table(
 }
 
 /// The name, the place in a thread, the marks, and the subtitle.
-fn described(TableRun { run, thread }: &TableRun<'_>, now: Timestamp) -> Line {
+fn described(
+    TableRun {
+        run,
+        thread,
+        not_run_calls,
+    }: &TableRun<'_>,
+    now: Timestamp,
+) -> Line {
     let (name, tone) = RunColumn::Name.cell(run, now);
     let thread = thread
         .as_ref()
         .map(|thread| (text::one_line(thread, MAX_THREAD_COLUMNS), Tone::Plain));
-    let marks = run.facts.marks(run.status).map(|marks| (marks, Tone::Warning));
+    let marks = run.facts.marks(run.status, *not_run_calls);
+    let marks = marks.map(|marks| (marks, Tone::Warning));
     let subtitle = run.preview().and_then(|preview| preview.subtitle);
     let subtitle = subtitle.map(|subtitle| (subtitle, Tone::Muted));
     let further = [thread, marks, subtitle].into_iter().flatten();

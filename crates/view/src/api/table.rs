@@ -371,7 +371,8 @@ impl TableRow {
             started_at: run.started().map(|started| started.to_string()),
             duration_us: facts.duration_us,
             counts: run.started().map(|_| facts.counts()),
-            marks: facts.marks(run.status),
+            // Calls that never ran are counted where a run is read.
+            marks: facts.marks(run.status, 0),
             problem: facts.problem.clone(),
             details: run.preview(),
             cost: details.map(|details| CostReport::from(&details.cost)),

@@ -55,6 +55,7 @@ fn table_of(runs: &[ListedRun], sorted_by: RunColumn, width: usize) -> Vec<Line>
     let row = |run| TableRun {
         run,
         thread: thread(run),
+        not_run_calls: 0,
     };
     let rows: Vec<TableRun<'_>> = runs.iter().map(row).collect();
     table(&rows, &columns(sorted_by, false), 8, now(), width)
