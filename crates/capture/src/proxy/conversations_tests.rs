@@ -4,8 +4,11 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::{Duration, SystemTime};
 
 use opentelemetry_proto::tonic::common::v1::any_value;
-use opentelemetry_proto::tonic::trace::v1::Span;
+use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span};
 use serde_json::{Value, json};
+use tracer_sdk::format::SpanRecord;
+use tracer_sdk::loops::{self, Trail};
+use tracer_sdk::spans_to_events;
 
 use super::ProxyContext;
 use super::conversations::{Conversations, RequestPlace, WireCall};
@@ -14,7 +17,7 @@ use super::history::History;
 use super::run_groups::RunGroups;
 use super::stream_usage::StreamUsage;
 use crate::exchange::ExchangeEnd;
-use crate::runs::random_span_id;
+use crate::runs::{convert_spans, random_span_id};
 use tracer_providers::ModelApi;
 
 /// A run whose requests are recorded when they end.
@@ -863,5 +866,96 @@ fn generated_programs_are_understood() {
                 "{seed} {ids:?}: {pairs:?}"
             );
         }
+    }
+}
+
+/// The evidence of each loop of a run whose reports are these: the conversations of its calls.
+fn looping_conversations(spans: Vec<Span>) -> Vec<Vec<u64>> {
+    let request = ResourceSpans {
+        scope_spans: vec![ScopeSpans {
+            spans,
+            ..ScopeSpans::default()
+        }],
+        ..ResourceSpans::default()
+    };
+    let (converted, rejected) = convert_spans(vec![request]);
+    assert_eq!(rejected, 0);
+    let spans: Vec<SpanRecord> = converted.into_iter().map(|span| span.record).collect();
+    let (mut trail, mut conversations) = (Trail::default(), Vec::new());
+    for record in spans_to_events(&spans) {
+        let before = trail.entries().len();
+        trail.take(&record, &loops::of_scalar);
+        if trail.entries().len() > before {
+            conversations.push(record.meta["conversation_number"].as_u64().unwrap());
+        }
+    }
+    let loops = trail.loops(12, 3).into_iter();
+    let evidence = loops.map(|warning| warning.evidence_event_ids.into_iter());
+    let of_evidence = evidence.map(|places| places.map(|place| conversations[place]).collect());
+    of_evidence.collect()
+}
+
+#[test]
+fn conversations_at_once_are_no_loop_and_one_that_loops_is_found_among_them() {
+    const CITIES: [&str; 6] = ["Oslo", "Paris", "Rome", "Graz", "Bonn", "Lund"];
+    for seed in 0..1_000 {
+        let mut dice = Dice(seed);
+        let ids = [Ids::Own, Ids::Equal, Ids::None, Ids::Gemini][usize::try_from(dice.below(4)).unwrap()];
+        let talks = 2 + dice.below(7);
+        let looping = (seed % 2 == 1).then(|| dice.below(talks));
+        let are_equal = looping.is_none() && dice.below(4) == 0;
+        let mut requests: BTreeMap<(u64, u64), (u64, u64, Value, Value)> = BTreeMap::new();
+        for talk_number in 0..talks {
+            let question = if are_equal { 0 } else { talk_number };
+            let mut talk = Talk::new(ids, "Be brief.", &format!("Weather {question}?"));
+            let mut now = dice.below(10);
+            let mut ask = |dice: &mut Dice, request: Value, answer: Value| {
+                let took = 10 + dice.below(20);
+                let key = (now + took, requests.len() as u64);
+                requests.insert(key, (talk_number, now, request, answer));
+                now += took + 1 + dice.below(20);
+            };
+            let first = usize::try_from(dice.below(6)).unwrap();
+            let mut cities = CITIES.iter().cycle().skip(first).copied();
+            let turns = if looping == Some(talk_number) {
+                4 + dice.below(4)
+            } else {
+                dice.below(4)
+            };
+            for _ in 0..turns {
+                let (request, of_turn) = (talk.request(), 1 + dice.below(2));
+                let asked: Vec<&str> = if looping == Some(talk_number) {
+                    vec!["Oslo"]
+                } else {
+                    cities.by_ref().take(usize::try_from(of_turn).unwrap()).collect()
+                };
+                ask(&mut dice, request, talk.asks(&asked));
+                let results: Vec<String> = asked.iter().map(|city| format!("{city}: 7 C")).collect();
+                talk.brings(&results);
+            }
+            let request = talk.request();
+            ask(&mut dice, request, talk.says("That is all."));
+        }
+        let (mut wire, mut talks) = (Wire::new(), Vec::new());
+        for ((ended, _), (talk, arrived, request, answer)) in requests {
+            talks.push(talk);
+            wire.ask((arrived, ended), &request, &answer);
+        }
+        let spans = wire.finish();
+        let threads = threads(&spans);
+        let found = looping_conversations(spans);
+        let Some(looping) = looping else {
+            assert_eq!(found, Vec::<Vec<u64>>::new(), "{seed} {ids:?}");
+            continue;
+        };
+        let of_talk = threads.iter().zip(talks).find(|(_, talk)| *talk == looping);
+        let conversation: u64 = of_talk.unwrap().0.parse().unwrap();
+        let [evidence] = &found[..] else {
+            panic!("{seed} {ids:?}: {found:?}");
+        };
+        assert!(
+            evidence.iter().all(|of| *of == conversation),
+            "{seed} {ids:?}: {found:?}"
+        );
     }
 }

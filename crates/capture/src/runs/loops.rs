@@ -6,16 +6,14 @@ use serde_json::{Map, json};
 use tracer_runs::import::ImportedSpan;
 use tracer_runs::{IndexedSpan, LogIndex, RunReader};
 use tracer_sdk::format::names::{EVENT_TYPE, event_keys, events, span_names};
-use tracer_sdk::format::{
-    EventType, SpanEvent, SpanId, SpanKind, SpanRecord, StatusCode, StoredTime, Timestamp,
-};
+use tracer_sdk::format::{EventType, SpanEvent, SpanId, SpanKind, SpanRecord, StatusCode, StoredTime};
 use tracer_sdk::loops::{self, Trail};
 use tracer_sdk::settings::Settings;
 
 use super::ids::derived_span_id;
 
 /// Warnings below `root`, one for each loop of the run, as a recorder in the program writes while it runs. A run with
-/// warnings has those alone. Equal calls at the same time, as for several samples of one answer, are no loop.
+/// warnings has those alone.
 pub(super) fn warnings(run: &mut RunReader, root: SpanId, settings: &Settings) -> Vec<ImportedSpan> {
     let (Some(trace_id), counts) = (run.trace_id, run.counts()) else {
         return Vec::new();
@@ -29,23 +27,17 @@ pub(super) fn warnings(run: &mut RunReader, root: SpanId, settings: &Settings) -
         let before = trail.entries().len();
         trail.take(&record, &loops::of_scalar);
         if trail.entries().len() > before {
-            calls.push((record.ts.parse::<Timestamp>().ok(), record.end, record.event_id));
+            calls.push((record.end, record.event_id));
         }
     }
     let mut warnings = Vec::new();
     for warning in trail.loops(settings.loop_window, settings.loop_repetitions) {
         let evidence = warning.evidence_event_ids.iter();
         let evidence: Vec<_> = evidence.filter_map(|place| calls.get(*place)).collect();
-        let again = evidence.iter().skip(warning.pattern_length);
-        let is_at_once = evidence
-            .iter()
-            .zip(again)
-            .any(|((_, end, _), (start, ..))| start < end);
-        let time = evidence.iter().filter_map(|(_, end, _)| *end).max();
-        let Some(time) = time.filter(|_| !is_at_once) else {
+        let Some(time) = evidence.iter().filter_map(|(end, _)| *end).max() else {
             continue;
         };
-        let ids: Vec<&str> = evidence.iter().map(|(.., id)| id.as_str()).collect();
+        let ids: Vec<&str> = evidence.iter().map(|(_, id)| id.as_str()).collect();
         let id_parts: Vec<&[u8]> = ids.iter().map(|id| id.as_bytes()).collect();
         let attributes = json!({
             event_keys::PATTERN: warning.pattern,

@@ -25,6 +25,8 @@ mod tests;
 
 pub use clock::{Clock, SystemClock};
 pub use collector::RunCollector;
+#[cfg(test)]
+pub(crate) use convert::convert_spans;
 pub use identity::{RunEnding, RunIdentity};
 pub(crate) use ids::{random_span_id, random_trace_id};
 pub use options::{CaptureError, CollectorOptions, CollectorSummary, TraceRuns};

@@ -44,6 +44,8 @@ pub struct TrailEntry {
     id: u64,
     parent: Option<u64>,
     conversation: Option<u64>,
+    start: Option<Timestamp>,
+    end: Option<Timestamp>,
 }
 
 /// The steps of one agent or of one of several concurrent tasks; loops are detected within a branch.
@@ -92,6 +94,8 @@ impl Trail {
                 id: branch::number(&record.event_id),
                 parent: record.parent_id.as_deref().map(branch::number),
                 conversation: conversation_of(record),
+                start: record.ts.parse().ok(),
+                end: record.end,
             });
         }
         if let Payload::LoopWarning {
@@ -244,16 +248,24 @@ impl Trail {
     }
 
     /// The loops in the branches of the run, as warnings whose evidence is places in the trail. Calls with an unknown
-    /// request are no loops: telemetry often has no content.
+    /// request are no loops: telemetry often has no content. Equal calls at the same time, as for several samples of one
+    /// answer, count as one.
     pub fn loops(&self, window: usize, repetitions: usize) -> Vec<LoopWarning<usize>> {
         let mut loops = Vec::new();
         for branch in self.branches() {
             let mut detector = LoopDetector::new(window, repetitions);
             let (mut patterns, mut warned) = (WarnedPatterns::default(), 0);
+            let mut ends: HashMap<(&str, Option<u64>), Option<Timestamp>> = HashMap::new();
             for place in &branch.places {
                 let Some(entry) = self.entries.get(*place) else {
                     continue;
                 };
+                let end = ends.entry((&entry.signature, entry.asked.asked)).or_default();
+                let is_at_once = entry.start.zip(*end).is_some_and(|(start, end)| start < end);
+                *end = entry.end.max(*end);
+                if is_at_once {
+                    continue;
+                }
                 let signature = StepSignature::stored(&entry.signature);
                 let _ = detector.observe(&mut patterns, &signature, entry.asked, *place);
                 let found = detector.loop_warning().filter(|_| detector.loops() > warned);

@@ -99,6 +99,20 @@ fn equal_calls_at_the_same_time_are_no_loop() {
 }
 
 #[test]
+fn a_loop_right_behind_equal_calls_at_the_same_time_is_warned_of() {
+    let bench = Bench::new();
+    let calls = (0..7).map(|number| {
+        let mut call = lookup(2, number, Some("Oslo"));
+        if number < 3 {
+            call.end_time_unix_nano = START + 23 * MS;
+        }
+        call
+    });
+    bench.send([agent(1, 2, 0)].into_iter().chain(calls).collect());
+    assert_eq!(warned(&bench), [[ids([200]), ids([203, 204])].concat()]);
+}
+
+#[test]
 fn each_of_two_agents_that_loop_at_once_is_warned_of() {
     let bench = Bench::new();
     let root = span(1, 1, 0, "team", 0, 200);
