@@ -78,7 +78,7 @@ pub struct RunReader {
     /// Bytes of a last line that were left out, because the run is running and its log was cut there.
     pub cut_tail: Option<u64>,
     /// The timed spans that were started and have not ended, by `.live`: what a running run is waiting for, or what an interrupted
-    /// one was in. Of a run that has ended: [`StartedSpan::unfinished`] of its root.
+    /// one was in. Of a run that has ended: [`RunReader::read_unfinished`].
     pub in_flight: Vec<StartedSpan>,
     /// All problems: `meta.json` first, then by line; empty for a valid run.
     pub problems: Vec<Problem>,
@@ -190,6 +190,31 @@ impl RunReader {
             Some(root) => Tags::of_attributes(&root.attributes),
             None => self.live_tags.clone(),
         }
+    }
+
+    /// The timed spans that had not ended when the run did, and have not ended since: [`StartedSpan::unfinished`] of its root.
+    ///
+    /// ```
+    /// use tracer_runs::{RunReader, Strictness};
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// let run = tracer_sdk::Run::new("agent").config(&config).start();
+    /// let directory = run.dir().unwrap();
+    /// let call = tracer_sdk::tool_call("search").start()?;
+    /// run.finish();
+    /// let unfinished = || RunReader::open(&directory, Strictness::Lenient).unwrap().read_unfinished();
+    /// assert_eq!(unfinished()[0].name, "search");
+    /// call.end()?;
+    /// assert!(unfinished().is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn read_unfinished(&mut self) -> Vec<StartedSpan> {
+        let root = self.read_root();
+        let mut unfinished = root.map_or_else(Vec::new, |root| StartedSpan::unfinished(&root.attributes));
+        let index = self.records.index();
+        unfinished.retain(|started| index.find(started.span_id).is_none());
+        unfinished
     }
 
     fn first(&self, event_type: EventType) -> Option<usize> {
