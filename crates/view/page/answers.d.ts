@@ -220,14 +220,14 @@ export type PairJson = {
 };
 
 export type PartAnswer = {
+  head?: string;
   html?: string;
   label?: string;
   name?: string;
   size: number;
   tail?: string;
-  text?: string;
   type: string;
-  value?: Json;
+  value: Json;
   value_url?: string;
 };
 

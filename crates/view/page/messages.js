@@ -2,8 +2,7 @@
 
 import { make } from "./dom.js";
 import { markdown } from "./markdown.js";
-import { loadAll, textView, valueView } from "./values.js";
-import { bytes } from "./units.js";
+import { shownValue } from "./values.js";
 
 /** @import { MessageAnswer, PartAnswer } from "./answers" */
 
@@ -36,47 +35,16 @@ function messageCard({ role, speaker, parts }, plain) {
  * @returns {HTMLElement}
  */
 function partView(part, plain) {
-  const { type, label, name } = part;
-  if (type === "thinking" && part.text) return make("details.thinking", null, make("summary", null, label), content(part, plain));
-  const isCall = label !== undefined || type === "result";
-  if (!isCall) return content(part, plain);
-  const isEmpty = part.text === undefined && part.value === undefined;
+  const { type, label, name, html } = part;
+  const isEmpty = part.value === null && !part.value_url;
+  const content = () =>
+    isEmpty ? make("span.muted", null, "(nothing)") : shownValue(part, html !== undefined && !plain ? markdown(html) : undefined);
+  if (type === "thinking" && (part.value || part.value_url)) return make("details.thinking", null, make("summary", null, label), content());
+  if (label === undefined && type !== "result") return content();
   return make(
     "div.call",
     null,
     label && make("p.call-name", null, label, " ", name && make("b", null, name)),
-    !(label && isEmpty) && type !== "thinking" && content(part, plain),
+    !(label && isEmpty) && type !== "thinking" && content(),
   );
-}
-
-/**
- * @param {PartAnswer} part
- * @param {boolean} plain
- * @returns {HTMLElement}
- */
-function content(part, plain) {
-  const { text, html, value, tail, value_url: url, size } = part;
-  const shown =
-    html !== undefined && !plain
-      ? markdown(html)
-      : text !== undefined
-        ? textView(text)
-        : value !== undefined
-          ? valueView(value)
-          : make("span.muted", null, "(nothing)");
-  if (!url) return shown;
-  /** @type {HTMLElement} */
-  const whole = make(
-    "div.value-cut",
-    null,
-    shown,
-    make(
-      "p.cut",
-      null,
-      `${bytes(size)} shown of it; the end follows. `,
-      loadAll(url, size, () => whole),
-    ),
-    textView(tail ?? ""),
-  );
-  return whole;
 }

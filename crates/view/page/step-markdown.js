@@ -19,7 +19,7 @@ export function asMarkdown(step, run, command) {
   /** @param {MessageAnswer[]} messages */
   const said = (messages) =>
     messages.flatMap(({ role, parts }) =>
-      parts.flatMap((part) => block(part.name ? `${code(role)} calls ${code(part.name)}` : code(role), part.text ?? part.value)),
+      parts.flatMap((part) => block(part.name ? `${code(role)} calls ${code(part.name)}` : code(role), part.value)),
     );
   return [
     `### Step ${step.number}: ${code(step.name)} (${step.kind}${step.failed ? ", failed" : ""})`,

@@ -17,15 +17,16 @@ const TRUNCATED = "__TRUNCATED__";
 /**
  * A value with its size, or the two ends of a large one and a way to the whole.
  * @param {ShownValue} shown
+ * @param {HTMLElement} [beginning] the value, or its beginning, where it is not shown as it is
  * @returns {HTMLElement}
  */
-export function shownValue(shown) {
-  if (!shown.value_url) return valueView(shown.value);
+export function shownValue(shown, beginning = valueView(shown.head ?? shown.value)) {
+  if (!shown.value_url) return beginning;
   /** @type {HTMLElement} */
   const whole = make(
     "div.value-cut",
     null,
-    textView(shown.head ?? ""),
+    beginning,
     make(
       "p.cut",
       null,
@@ -42,7 +43,7 @@ export function shownValue(shown) {
  * @param {number} size
  * @param {() => HTMLElement} place what the whole is put into
  */
-export function loadAll(url, size, place) {
+function loadAll(url, size, place) {
   const button = make(
     "button.quiet",
     {

@@ -127,26 +127,20 @@ impl ShownValue {
         }
     }
 
+    /// The text, or how it begins; `None` for any other value.
+    pub(super) fn beginning(&self) -> Option<&str> {
+        self.value.as_str().or(self.head.as_deref())
+    }
+
     fn cut(text: &str, size: usize, part: StepPart, place: &StepAddress) -> Self {
-        let (head, tail) = ends(text);
         Self {
             value: Value::Null,
             size,
-            head: Some(head.to_owned()),
-            tail: Some(tail.to_owned()),
+            head: Some(text::beginning(text, HEAD_BYTES).to_owned()),
+            tail: Some(text::ending(text, TAIL_BYTES).to_owned()),
             value_url: Some(place.url(part)),
         }
     }
-}
-
-/// The beginning and the end of a text that is large.
-pub(super) fn ends(text: &str) -> (&str, &str) {
-    (text::beginning(text, HEAD_BYTES), text::ending(text, TAIL_BYTES))
-}
-
-/// True for a text that is cut.
-pub(super) fn is_large(text: &str) -> bool {
-    text.len() > MAX_VALUE_BYTES
 }
 
 /// A whole part of a step; `None` when it has no such part, or the line itself is wanted.

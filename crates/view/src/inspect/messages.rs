@@ -6,7 +6,7 @@ use tracer_insight::conversation::{Message, MessagePart, embedded_json, part_lab
 use tracer_insight::value_summary;
 
 use super::super::markdown;
-use super::cut::{StepAddress, StepPart, ends, is_large};
+use super::cut::{ShownValue, StepAddress, StepPart};
 
 /// A message.
 #[derive(Debug, Serialize)]
@@ -48,23 +48,12 @@ struct PartAnswer {
     /// The tool, the file or the address that the label is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<String>,
-    /// The text; of a large one its beginning.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    text: Option<String>,
-    /// The same, read as Markdown: safe to show, without anything that loads or runs.
+    /// A text, read as Markdown: safe to show, without anything that loads or runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     html: Option<String>,
-    /// Arguments, a result, or a shape that is not known; a text that holds JSON as that.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    value: Option<Value>,
-    /// Its size in bytes.
-    size: usize,
-    /// Of a part that is cut, how it ends.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tail: Option<String>,
-    /// Of a part that is cut, where the whole is that it is a part of.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    value_url: Option<String>,
+    /// The text, the arguments, the result, or a shape that is not known; a text that holds JSON as that.
+    #[serde(flatten)]
+    shown: ShownValue,
 }
 
 /// The messages of a part of a step.
@@ -128,36 +117,19 @@ fn of_json_or_text(kind: &'static str, text: &str, part: StepPart, place: &StepA
 }
 
 fn of_text(kind: &'static str, text: &str, part: StepPart, place: &StepAddress) -> PartAnswer {
-    let (text, tail) = if is_large(text) {
-        let (head, tail) = ends(text);
-        (head, Some(tail.to_owned()))
-    } else {
-        (text, None)
-    };
-    let shown = value_summary::with_markers(text);
+    let shown = ShownValue::text(&value_summary::with_markers(text), part, place);
     PartAnswer {
         kind,
-        html: markdown::to_html(&shown),
-        size: text.len(),
-        text: Some(shown),
-        value_url: tail.is_some().then(|| place.url(part)),
-        tail,
+        html: shown.beginning().and_then(markdown::to_html),
+        shown,
         ..PartAnswer::default()
     }
 }
 
 fn of_value(kind: &'static str, value: &Value, part: StepPart, place: &StepAddress) -> PartAnswer {
-    let text = value.to_string();
-    if is_large(&text) {
-        return PartAnswer {
-            html: None,
-            ..of_text(kind, &text, part, place)
-        };
-    }
     PartAnswer {
         kind,
-        size: text.len(),
-        value: (!value.is_null()).then(|| value.clone()),
+        shown: ShownValue::of(value, part, place).unwrap_or_default(),
         ..PartAnswer::default()
     }
 }

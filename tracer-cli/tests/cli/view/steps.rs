@@ -219,7 +219,7 @@ fn a_transcript_says_what_is_new() {
     );
     let rest = ask(&viewer, "/transcript?from=1");
     assert_eq!(rest["turns"][0]["messages"][0]["role"], "user");
-    assert_eq!(rest["turns"][0]["response"][0]["parts"][0]["text"], "Dear Ada");
+    assert_eq!(rest["turns"][0]["response"][0]["parts"][0]["value"], "Dear Ada");
     assert!(rest["next"].is_null());
     assert_eq!(ask(&viewer, "/transcript?kind=state")["turns"], json!([]));
 }
