@@ -1,6 +1,6 @@
 //! The conversations of one program: which answer a request continues, and which failed request it tries again.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use tracer_insight::conversation::{Message, MessagePart};
 use tracer_sdk::format::SpanId;
@@ -59,8 +59,13 @@ enum Key {
 #[derive(Debug)]
 struct KnownConversation {
     parent: SpanId,
+    /// When its first call was made.
+    began: u64,
     /// When its last call ended.
     ended: u64,
+    /// Number of its calls in `parent`, without further attempts at one.
+    calls: usize,
+    has_row: bool,
     first: u64,
     /// Its first request repeats no answer.
     is_plain: bool,
@@ -69,6 +74,14 @@ struct KnownConversation {
     latest: u64,
     /// The functions that the last answer asks for.
     asked: Vec<String>,
+}
+
+/// A row around the calls of a conversation.
+#[derive(Debug)]
+pub(super) struct ConversationRow {
+    pub(super) conversation: usize,
+    pub(super) parent: SpanId,
+    pub(super) times: (u64, u64),
 }
 
 /// The conversations of a run.
@@ -161,7 +174,10 @@ impl Conversations {
         }
         self.all.push_back(KnownConversation {
             parent,
+            began: u64::MAX,
             ended: 0,
+            calls: 0,
+            has_row: false,
             first: history.first,
             is_plain: history.end.is_none(),
             question: history.question.clone(),
@@ -178,6 +194,41 @@ impl Conversations {
     pub(super) fn parent(&self, conversation: usize) -> Option<SpanId> {
         let known = self.all.get(conversation.checked_sub(self.first)?)?;
         Some(known.parent)
+    }
+
+    /// Gives once each conversation that has a row of its own: it has several calls, and overlaps another one in the same
+    /// place.
+    pub(super) fn rows(&mut self) -> Vec<ConversationRow> {
+        let placed = self.all.iter().enumerate().filter(|(_, known)| known.calls > 0);
+        let mut by_time: Vec<(SpanId, u64, u64, usize)> = placed
+            .map(|(at, known)| (known.parent, known.began, known.ended, at))
+            .collect();
+        by_time.sort_unstable();
+        let mut overlapping = HashSet::new();
+        let mut latest: Option<(SpanId, u64, usize)> = None;
+        for (parent, began, ended, at) in by_time {
+            match latest.filter(|(other, until, _)| *other == parent && began < *until) {
+                Some((_, until, other)) => {
+                    overlapping.extend([at, other]);
+                    latest = latest.filter(|_| ended <= until);
+                }
+                None => latest = None,
+            }
+            latest = latest.or(Some((parent, ended, at)));
+        }
+        let first = self.first;
+        let known = self.all.iter_mut().enumerate();
+        known
+            .filter(|(at, known)| known.calls > 1 && !known.has_row && overlapping.contains(at))
+            .map(|(at, known)| {
+                known.has_row = true;
+                ConversationRow {
+                    conversation: first + at,
+                    parent: known.parent,
+                    times: (known.began, known.ended),
+                }
+            })
+            .collect()
     }
 
     fn known_mut(&mut self, conversation: usize) -> Option<&mut KnownConversation> {
@@ -200,7 +251,10 @@ impl Conversations {
             self.by_key.clear();
         }
         if let Some(known) = self.known_mut(turn.conversation) {
+            known.began = known.began.min(turn.times.0);
             known.ended = known.ended.max(turn.times.1);
+            let is_attempt = place.failed.or(place.hedge).is_some();
+            known.calls += usize::from(turn.parent == known.parent && !is_attempt);
         }
         self.turns.push(turn);
         let number = self.forgotten + self.turns.len() - 1;

@@ -113,6 +113,10 @@ fn is_tool(span: &Span) -> bool {
     text(span, "tracer.derived").is_some()
 }
 
+fn is_row(span: &Span) -> bool {
+    text(span, "tracer.inferred").as_deref() == Some("span")
+}
+
 /// The arguments and the result of each tool, sorted.
 fn tools(spans: &[Span]) -> Vec<(String, Option<String>)> {
     let tools = spans.iter().filter(|span| is_tool(span));
@@ -127,7 +131,7 @@ fn tools(spans: &[Span]) -> Vec<(String, Option<String>)> {
 fn threads(spans: &[Span]) -> Vec<String> {
     spans
         .iter()
-        .filter(|span| text(span, "tracer.derived").is_none())
+        .filter(|span| !is_tool(span) && !is_row(span))
         .filter_map(|span| text(span, "tracer.thread"))
         .collect()
 }
@@ -585,6 +589,50 @@ fn each_of_several_hedges_names_the_one_before() {
     assert_eq!((named(1), named(2)), (Some(id(0)), Some(id(1))));
 }
 
+/// The rows of conversations that asked twice at these times, and of one that asked once at others.
+fn rows(twice: &[[Times; 2]], once: &[Times]) -> Vec<String> {
+    let mut wire = Wire::new();
+    let mut requests: Vec<(Times, usize)> = Vec::new();
+    for (talk, times) in twice.iter().enumerate() {
+        requests.extend(times.iter().map(|times| (*times, talk)));
+    }
+    requests.extend((twice.len()..).zip(once).map(|(talk, times)| (*times, talk)));
+    requests.sort_unstable();
+    let talks = 0..twice.len() + once.len();
+    let mut talks: Vec<Talk> = talks
+        .map(|talk| Talk::new(Ids::None, "Be brief.", &format!("Question {talk}?")))
+        .collect();
+    for (times, talk) in requests {
+        let talk = &mut talks[talk];
+        let request = talk.request();
+        wire.ask(times, &request, &talk.asks(&["Oslo"]));
+        talk.brings(&["7 C".to_owned()]);
+    }
+    let spans = wire.finish();
+    let rows = spans.iter().filter(|span| is_row(span));
+    rows.map(|row| row.name.clone()).collect()
+}
+
+#[test]
+fn conversations_at_once_have_rows() {
+    let at_once = [[(0, 10), (20, 30)], [(5, 15), (25, 35)], [(12, 22), (40, 50)]];
+    assert_eq!(
+        rows(&at_once, &[]),
+        ["conversation 1", "conversation 2", "conversation 3"]
+    );
+    assert_eq!(rows(&at_once[..1], &[(5, 8)]), ["conversation 1"]);
+    let none: [&str; 0] = [];
+    assert_eq!(rows(&at_once[..1], &[]), none);
+    assert_eq!(rows(&[], &[(0, 10), (5, 15)]), none);
+    assert_eq!(
+        rows(&[[(0, 10), (20, 30)], [(30, 40), (50, 60)]], &[(70, 80)]),
+        none
+    );
+    // The others overlap with the first alone.
+    let around = [[(0, 10), (80, 90)], [(20, 25), (26, 30)], [(40, 45), (46, 50)]];
+    assert_eq!(rows(&around, &[]).len(), 3);
+}
+
 #[test]
 fn edited_histories_continue_their_conversation() {
     let user = |text: &str| json!({"role": "user", "content": text});
@@ -737,7 +785,7 @@ fn a_conversation_in_a_tool_is_below_it() {
         .collect();
     let above: Vec<&str> = spans
         .iter()
-        .filter(|span| !is_tool(span))
+        .filter(|span| !is_tool(span) && !is_row(span))
         .map(|span| names.get(&*span.parent_span_id).map_or("root", String::as_str))
         .collect();
     let of = |place: &str| json!({"city": place}).to_string();

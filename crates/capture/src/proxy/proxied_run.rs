@@ -16,6 +16,7 @@ use super::exchange::{
 use super::history::History;
 use super::tools::OpenTools;
 use crate::otlp::encode::attribute;
+use crate::runs::random_span_id;
 use tracer_providers::ModelApi;
 
 /// State of one run's calls.
@@ -220,8 +221,21 @@ impl ProxiedRun {
         spans
     }
 
-    /// The spans of the tools without a result.
+    /// The spans of the tools without a result, and of the rows of conversations.
     pub(super) fn finish(&mut self) -> Vec<Span> {
-        self.tools.unanswered(&self.context)
+        let mut spans = self.tools.unanswered(&self.context);
+        for row in self.conversations.rows() {
+            let number = row.conversation + 1;
+            let name = format!("conversation {number}");
+            let mut span = self
+                .context
+                .span(random_span_id(), Some(row.parent), name, row.times);
+            span.attributes.extend([
+                attribute(names::INFERRED.written(), "span"),
+                attribute(names::THREAD.written(), number),
+            ]);
+            spans.push(span);
+        }
+        spans
     }
 }

@@ -285,10 +285,10 @@ impl LogIndex {
                 continue;
             };
             let is_call = self.correlation.is_call(call.place.line);
-            let is_repeat = self.correlation.is_repeat(call.place.line);
+            let is_leftover = self.correlation.is_leftover(call.place.line);
             if let Some(entry) = self.entries.get_mut(at) {
-                entry.mark_leftover(is_repeat);
-                entry.mark_step(!is_call && !is_repeat);
+                entry.mark_leftover(is_leftover);
+                entry.mark_step(!is_call && !is_leftover);
                 entry.set_outcome(if is_call {
                     outcomes.get(&call.place.line).copied().unwrap_or(call.outcome)
                 } else {

@@ -1,4 +1,4 @@
-//! Calls on the wire in agents that said nothing of them.
+//! Calls on the wire in agents that said nothing of them, and in the rows of their conversations.
 
 use tracer_runs::{RunReader, Strictness};
 
@@ -72,4 +72,43 @@ fn nothing_is_guessed_where_two_agents_or_two_conversations_are_at_once() {
     said.parent_span_id = 2_u64.to_be_bytes().to_vec();
     let one_said = vec![agent(1, 2, 1), said, on_the_wire(11, 2, 10, 30)];
     assert_eq!(places(one_said, [10, 11]), ([2, 1], 0));
+}
+
+/// The row of a conversation as the proxy writes it.
+fn row(id: u64, conversation: i64) -> Span {
+    let mut row = span(1, id, 1, &format!("conversation {conversation}"), 5, 60);
+    let number = AnyValue {
+        value: Some(Any::IntValue(conversation)),
+    };
+    row.attributes.push(attribute("tracer.thread", number));
+    with(row, &[("tracer.source", "proxy"), ("tracer.inferred", "span")])
+}
+
+#[test]
+fn a_conversation_has_its_row_where_nothing_else_holds_its_calls() {
+    let calls = [on_the_wire(10, 1, 5, 15), on_the_wire(11, 2, 10, 30)];
+    let rows = [row(20, 1), row(21, 2)];
+    let plain = rows.iter().chain(&calls).cloned().collect();
+    assert_eq!(places(plain, [10, 11]), ([20, 21], 0));
+    // One said its place: its row holds nothing, and is no step.
+    let bench = Bench::new();
+    let mut said = on_the_wire(10, 1, 5, 40);
+    said.parent_span_id = 2_u64.to_be_bytes().to_vec();
+    let root = span(1, 1, 0, "python agent.py", 0, 200);
+    let [_, unsaid] = calls;
+    let spans = [root, agent(1, 2, 1), said, unsaid];
+    bench.send(spans.into_iter().chain(rows).collect());
+    bench.pass(100);
+    let run = bench.run(1);
+    let records = run.records();
+    let is_step = |name: &str| {
+        let record = records.iter().find(|record| record.name == name).unwrap();
+        !record.is_leftover()
+    };
+    assert_eq!(
+        (is_step("conversation 1"), is_step("conversation 2")),
+        (false, true)
+    );
+    let counts = run.meta.counts;
+    assert_eq!((counts.llm_calls, counts.tool_calls), (2, 0));
 }

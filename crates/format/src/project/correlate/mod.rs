@@ -103,6 +103,8 @@ pub struct Correlation {
     attempts: HashMap<u64, SpanId>,
     /// Those of them that were left while that call was made: hedged requests.
     hedged: HashSet<u64>,
+    /// The rows of conversations whose calls are all elsewhere.
+    empty_rows: HashSet<u64>,
 }
 
 /// Finds the calls of a run. `ancestor` looks up a span of the run, call or not; `arguments` reads those of the span of
@@ -291,7 +293,8 @@ impl Correlation {
 
     /// True if each report is a call of its own, made once.
     pub fn is_empty(&self) -> bool {
-        self.calls.is_empty() && self.steps.is_empty() && self.parents.is_empty() && self.attempts.is_empty()
+        let are_plain = self.parents.is_empty() && self.attempts.is_empty() && self.empty_rows.is_empty();
+        are_plain && self.calls.is_empty() && self.steps.is_empty()
     }
 
     /// The call that the span of a line repeats.
@@ -307,6 +310,11 @@ impl Correlation {
     /// Returns whether the span of a line repeats a call that another span is.
     pub fn is_repeat(&self, line: u64) -> bool {
         self.calls.contains_key(&line)
+    }
+
+    /// Returns whether the span of a line is no step: it repeats a call, or is a row that holds none.
+    pub fn is_leftover(&self, line: u64) -> bool {
+        self.is_repeat(line) || self.empty_rows.contains(&line)
     }
 
     /// Returns whether no other span reports the call of a line, or gives another place for it.
@@ -349,7 +357,7 @@ impl Correlation {
         if !self.is_call(line) {
             super::make_no_call(record, span, self.call_of(line));
         }
-        if self.is_repeat(line) {
+        if self.is_leftover(line) {
             record.marks.get_or_insert_default().is_leftover = true;
         }
         if let Some(call) = self.attempt_of(line) {

@@ -58,6 +58,7 @@ pub(super) fn place(
     place_in_agents(found, reports, &ancestor);
     place_attempts(found, reports, &ancestor);
     place_tools(found, reports, evidence);
+    place_in_rows(found, reports);
 }
 
 /// The deepest span that all of these are, or lie in.
@@ -170,6 +171,25 @@ fn place_tools(found: &mut Correlation, reports: &[CallReport], evidence: &JoinE
             if found.guessed.contains(&asking.place.line) {
                 found.guessed.insert(line);
             }
+        }
+    }
+}
+
+/// Puts the calls of each conversation with a row into that, where nothing else says where they were made. A row that holds none
+/// is no step.
+fn place_in_rows(found: &mut Correlation, reports: &[CallReport]) {
+    let rows = reports.iter().filter(|report| report.is_row());
+    let rows: HashMap<u64, &CallReport> = rows.map(|row| (row.conversation, row)).collect();
+    found.empty_rows = rows.values().map(|row| row.place.line).collect();
+    let is_call = |call: &&CallReport| call.conversation > 0 && !call.is_row();
+    for call in reports.iter().filter(is_call) {
+        let line = call.place.line;
+        if let Some(row) = rows.get(&call.conversation)
+            && found.is_call(line)
+            && found.parent_of(line, call.parent) == row.parent
+        {
+            found.parents.insert(line, row.span_id);
+            found.empty_rows.remove(&row.place.line);
         }
     }
 }

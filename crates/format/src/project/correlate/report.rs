@@ -81,8 +81,8 @@ pub fn is_own_call(span: &impl SpanView) -> bool {
 }
 
 /// Returns whether a span may be a report of what another span is: a call that no recorder of this format made, an
-/// agent, the stand-in of a span that outlived its run, and what is no call and came after the run's end, perhaps in
-/// the place of a stand-in.
+/// agent, the row of a conversation, the stand-in of a span that outlived its run, and what is no call and came after
+/// the run's end, perhaps in the place of a stand-in.
 pub fn may_be_reported_twice(span: &impl SpanView, event_type: EventType) -> bool {
     match event_type {
         EventType::LlmCall | EventType::ToolCall => {
@@ -91,14 +91,16 @@ pub fn may_be_reported_twice(span: &impl SpanView, event_type: EventType) -> boo
         EventType::Unknown => {
             let facts = span.facts();
             let marks = [names::UNFINISHED, names::AFTER_END];
-            marks.iter().any(|mark| facts.has(mark.written())) || is_agent(|key| facts.text_at(key))
+            marks.iter().any(|mark| facts.has(mark.written()))
+                || is_agent(|key| facts.text_at(key))
+                || facts.whole_number_at(names::THREAD.written()).is_some()
         }
         _ => false,
     }
 }
 
 impl CallReport {
-    /// The facts of a call, or of a step that may have a stand-in; `None` for any other span.
+    /// The facts of a call, an agent, a row, or a step that may have a stand-in; `None` for any other span.
     pub fn of(span: &impl SpanView, event_type: EventType, place: LinePlace) -> Option<Self> {
         let facts = span.facts();
         let hash = |text: Option<&str>| text.map_or(0, hash_of);
@@ -212,6 +214,11 @@ impl CallReport {
     /// Returns whether it is an agent of a recorder of this format, which is one of several reports only beside others.
     pub fn is_own_agent(&self) -> bool {
         self.is_own && self.agent.is_some() && !self.is_stand_in
+    }
+
+    /// Returns whether it is no call, but holds those of a conversation.
+    pub(super) fn is_row(&self) -> bool {
+        self.event_type == EventType::Unknown && self.conversation > 0
     }
 
     /// Returns whether it has more than the existence of the call and its model: a prompt, an answer, an ID, tokens.
