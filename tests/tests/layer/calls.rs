@@ -137,6 +137,56 @@ fn a_request_that_names_no_result_leaves_it_to_the_next() {
 }
 
 #[test]
+fn agents_at_once_keep_the_calls_that_have_equal_ids() {
+    let log = |agent: &tracing::Span, request: &serde_json::Value, reply: &serde_json::Value| {
+        info_span!(parent: agent, "chat", gen_ai.operation.name = "chat").in_scope(|| {
+            trace!(target: "rig::completions", "request: {request}");
+            trace!(target: "rig::completions", "reply: {reply}");
+        });
+    };
+    let run = run(|| {
+        let _run = info_span!("run", agent.name = "both").entered();
+        let agents = ["Oslo", "Paris"].map(|city| {
+            let agent = info_span!(
+                "invoke_agent",
+                gen_ai.operation.name = "invoke_agent",
+                gen_ai.agent.name = city
+            );
+            (city, agent)
+        });
+        for (city, agent) in &agents {
+            let call = json!({"id": "weather:0", "function": {"name": "weather", "arguments": json!({"city": city}).to_string()}});
+            log(
+                agent,
+                &json!({"messages": []}),
+                &json!({"choices": [{"message": {"tool_calls": [call]}}]}),
+            );
+        }
+        for (_, agent) in &agents {
+            info_span!(
+                parent: agent,
+                "tool",
+                gen_ai.operation.name = "execute_tool",
+                gen_ai.tool.name = "weather",
+                gen_ai.tool.call.id = "weather:0"
+            );
+        }
+        for (city, agent) in agents.iter().rev() {
+            let result =
+                json!({"role": "tool", "tool_call_id": "weather:0", "content": format!("{city}: 7 C")});
+            log(agent, &json!({"messages": [result]}), &json!({"choices": []}));
+        }
+    });
+    let tools: Vec<_> = records(&run, EventType::ToolCall)
+        .iter()
+        .map(|tool| payload(&tool.payload))
+        .map(|tool| (tool["args"]["city"].clone(), tool["result"].clone()))
+        .collect();
+    let of = |city: &str| (json!(city), json!(format!("{city}: 7 C")));
+    assert_eq!(tools, [of("Oslo"), of("Paris")]);
+}
+
+#[test]
 fn a_tool_without_a_next_request_is_written_at_the_end() {
     let run = run(|| {
         let _agent = info_span!("agent", agent.name = "calc").entered();

@@ -139,16 +139,22 @@ impl RunCalls {
         }
     }
 
-    /// Removes the tools whose results a request holds. The others stay: it may be another conversation's.
-    pub(super) fn take_answered(&mut self, request: &Value) -> Vec<(ClosedTool, String)> {
+    /// Removes the tools whose results a request in their branch holds. The others stay: it may be another conversation's. Of
+    /// two with one ID it is not known which of them has the result.
+    pub(super) fn take_answered(&mut self, request: &Value, branch: SpanId) -> Vec<(ClosedTool, String)> {
         let (mut answered, mut left) = (Vec::new(), VecDeque::new());
         for tool in self.closed_tools.drain(..) {
-            match result_in(request, &tool.call_id) {
+            let result = Some(&tool.call_id).filter(|_| tool.branch == branch);
+            match result.and_then(|call_id| result_in(request, call_id)) {
                 Some(result) => answered.push((tool, result)),
                 None => left.push_back(tool),
             }
         }
         self.closed_tools = left;
+        let ids: Vec<String> = answered.iter().map(|(tool, _)| tool.call_id.clone()).collect();
+        let is_only =
+            |(tool, _): &(ClosedTool, String)| ids.iter().filter(|id| **id == tool.call_id).count() == 1;
+        answered.retain(is_only);
         answered
     }
 }
@@ -185,6 +191,8 @@ pub(super) fn calls_of(run: &Arc<RunState>) -> SharedCalls {
 #[derive(Debug)]
 pub(super) struct ClosedTool {
     pub(super) call_id: String,
+    /// The branch of the run in which it was asked for.
+    pub(super) branch: SpanId,
     pub(super) name: String,
     pub(super) span: SpanId,
     pub(super) start: Timestamp,

@@ -126,6 +126,8 @@ struct OpenWork {
     span: OpenSpan,
     /// The span that it is in, and itself.
     parent: SpanId,
+    /// The branch of the run that it is in.
+    branch: SpanId,
     is_agent: bool,
     attributes: SentAttributes,
     event_type: EventType,
@@ -196,6 +198,7 @@ impl LibrarySpan {
         let mut work = OpenWork {
             span: OpenSpan::default(),
             parent: context.span,
+            branch: context.branch,
             is_agent: is_root,
             event_type,
             enclosing: None,
@@ -338,8 +341,8 @@ impl LibrarySpan {
             if let Some(mut calls) = work.calls.lock() {
                 calls.has_bodies = true;
                 match side {
-                    CallSide::Request => arrived = calls.take_answered(&body),
-                    CallSide::Reply => calls.arguments.add_reply(&body),
+                    CallSide::Request => arrived = calls.take_answered(&body, work.branch),
+                    CallSide::Reply => calls.arguments.add_reply(&body, work.branch),
                 }
             }
             match side {
@@ -635,10 +638,12 @@ impl OpenWork {
         let call_id = self.attributes.first_text(&CALL_IDS).map(str::to_owned);
         let has = |key: names::Name| self.attributes.says(key.written());
         let is_tool = event_type == EventType::ToolCall && !limits.omits_content;
-        let arguments = call_id
+        let asked = call_id
             .as_deref()
-            .filter(|_| is_tool && !has(names::TOOL_CALL_ARGUMENTS))
-            .and_then(|id| self.calls.lock()?.arguments.take(id));
+            .filter(|_| is_tool)
+            .and_then(|id| self.calls.lock()?.arguments.take(id, self.branch));
+        let branch = asked.as_ref().map_or(self.branch, |asked| asked.branch);
+        let arguments = asked.filter(|_| !has(names::TOOL_CALL_ARGUMENTS));
         let awaits_result = is_tool && !has(names::TOOL_CALL_RESULT);
         let called = self.called().unwrap_or_default().to_owned();
         let kind = self.attributes.text("otel.kind").and_then(span_kind);
@@ -666,8 +671,8 @@ impl OpenWork {
                     editor.response(reply);
                 }
             }
-            if let Some(arguments) = &arguments {
-                editor.arguments(&JsonOrText(arguments));
+            if let Some(asked) = &arguments {
+                editor.arguments(&JsonOrText(&asked.arguments));
                 editor.redacted().0.word(names::JOINED, "arguments");
             }
             if let Some(Failure { error, .. }) = failure {
@@ -682,6 +687,7 @@ impl OpenWork {
         let closed = closed.and_then(|call_id| {
             Some(ClosedTool {
                 call_id,
+                branch,
                 name: called,
                 span: span.id()?,
                 start: span.editor()?.start()?,

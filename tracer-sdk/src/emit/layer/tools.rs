@@ -1,9 +1,10 @@
 //! Arguments and results of tools that a library keeps to itself: the model's reply names the arguments, the next request
 //! the result, and the model's ID for the call joins them with the tool's span.
 
-use std::collections::HashMap;
+use std::collections::VecDeque;
 
 use serde_json::Value;
+use tracer_format::SpanId;
 
 /// Maximum number of remembered calls of a run whose tool has not run.
 const MAX_ARGUMENTS: usize = 1024;
@@ -11,30 +12,48 @@ const MAX_ARGUMENTS: usize = 1024;
 /// Maximum depth of calls and results in a body.
 const MAX_DEPTH: usize = 16;
 
-/// The tool calls that models asked for in a run: their arguments, JSON text, by the calls' IDs.
+/// The tool calls that models asked for in a run. Some providers give calls of different conversations equal IDs.
 #[derive(Debug, Default)]
-pub(super) struct ToolArguments(HashMap<String, String>);
+pub(super) struct ToolArguments(VecDeque<AskedCall>);
+
+/// A call in the reply to a model call.
+#[derive(Debug)]
+pub(super) struct AskedCall {
+    /// The branch of the run in which the model was called.
+    pub(super) branch: SpanId,
+    id: String,
+    /// JSON text.
+    pub(super) arguments: String,
+}
 
 impl ToolArguments {
     /// Remembers the calls in a reply.
-    pub(super) fn add_reply(&mut self, reply: &Value) {
+    pub(super) fn add_reply(&mut self, reply: &Value, branch: SpanId) {
         each_object(reply, MAX_DEPTH, &mut |object| {
             let Some(arguments) = arguments_of(object) else {
                 return;
             };
             for key in ["id", "call_id"] {
-                if let Some(id) = object.get(key).and_then(Value::as_str)
-                    && self.0.len() < MAX_ARGUMENTS
-                {
-                    self.0.insert(id.to_owned(), arguments.clone());
+                if let Some(id) = object.get(key).and_then(Value::as_str) {
+                    self.0.retain(|asked| asked.branch != branch || asked.id != id);
+                    self.0.push_back(AskedCall {
+                        branch,
+                        id: id.to_owned(),
+                        arguments: arguments.clone(),
+                    });
                 }
             }
         });
+        let too_many = self.0.len().saturating_sub(MAX_ARGUMENTS);
+        self.0.drain(..too_many);
     }
 
-    /// The arguments of a call, which runs once.
-    pub(super) fn take(&mut self, call_id: &str) -> Option<String> {
-        self.0.remove(call_id)
+    /// The call that a tool runs in a branch, once: of this branch, else the only one with its ID.
+    pub(super) fn take(&mut self, call_id: &str, branch: SpanId) -> Option<AskedCall> {
+        let with_id = |asked: &&AskedCall| asked.id == call_id;
+        let is_only = self.0.iter().filter(with_id).count() == 1;
+        let is_it = |asked: &AskedCall| asked.id == call_id && (is_only || asked.branch == branch);
+        self.0.remove(self.0.iter().position(is_it)?)
     }
 }
 
@@ -127,6 +146,32 @@ mod tests {
 
     use super::*;
 
+    fn branch(number: u8) -> SpanId {
+        format!("{number:016x}").parse().unwrap()
+    }
+
+    #[test]
+    fn calls_with_equal_ids_are_those_of_their_branches() {
+        let asks = |city: &str| json!({"id": "weather:0", "name": "weather", "arguments": {"city": city}});
+        let both = || {
+            let mut arguments = ToolArguments::default();
+            arguments.add_reply(&asks("Oslo"), branch(1));
+            arguments.add_reply(&asks("Paris"), branch(2));
+            arguments
+        };
+        let (mut one, mut other) = (both(), both());
+        let taken = |arguments: &mut ToolArguments, number| {
+            let asked = arguments.take("weather:0", branch(number))?;
+            Some((asked.branch, asked.arguments))
+        };
+        let (oslo, paris) = (r#"{"city":"Oslo"}"#.to_owned(), r#"{"city":"Paris"}"#.to_owned());
+        assert_eq!(taken(&mut one, 1), Some((branch(1), oslo)));
+        // A branch within that of the agent.
+        assert_eq!(taken(&mut one, 3), Some((branch(2), paris.clone())));
+        assert_eq!(taken(&mut other, 3), None);
+        assert_eq!(taken(&mut other, 2), Some((branch(2), paris)));
+    }
+
     #[test]
     fn arguments_are_found_in_every_providers_reply() {
         for reply in [
@@ -138,9 +183,10 @@ mod tests {
             json!({"role": "model", "parts": [{"name": "add", "args": {"x": 2}, "id": "c1"}]}),
         ] {
             let mut arguments = ToolArguments::default();
-            arguments.add_reply(&reply);
-            assert_eq!(arguments.take("c1").as_deref(), Some(r#"{"x":2}"#), "{reply}");
-            assert_eq!(arguments.take("c1"), None, "{reply}");
+            arguments.add_reply(&reply, branch(1));
+            let taken = arguments.take("c1", branch(1));
+            assert_eq!(taken.unwrap().arguments, r#"{"x":2}"#, "{reply}");
+            assert!(arguments.take("c1", branch(1)).is_none(), "{reply}");
         }
     }
 
@@ -192,9 +238,10 @@ mod tests {
             .map(|number| json!({"id": format!("c{number}"), "name": "add", "arguments": "{}"}))
             .collect();
         let mut arguments = ToolArguments::default();
-        arguments.add_reply(&deep);
+        arguments.add_reply(&deep, branch(1));
         assert!(arguments.0.is_empty());
-        arguments.add_reply(&json!(many));
+        arguments.add_reply(&json!(many), branch(1));
         assert_eq!(arguments.0.len(), MAX_ARGUMENTS);
+        assert!(arguments.take("c4999", branch(1)).is_some());
     }
 }
