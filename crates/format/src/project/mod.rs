@@ -24,8 +24,8 @@ mod tests;
 
 pub use classify::{child_type, span_type};
 pub use correlate::{
-    Ancestor, CallReport, Correlation, IndexEntry, LinePlace, RecordHeader, RepeatableTypes,
-    ReportedArguments, correlate, is_own_call, may_be_reported_twice,
+    Ancestor, CallReport, Correlation, IndexEntry, LinePlace, RecordHeader, ReportedArguments, ToldCall,
+    correlate, is_own_call, may_be_reported_twice,
 };
 pub use marks::{is_replayed, service_usage};
 pub use model_name::normal_model_name;
@@ -148,13 +148,11 @@ fn correlate_records(spans: &[SpanRecord], own: &[usize], placed: &mut [(Timesta
             .filter_map(|(number, (span, record))| Some((placed.get(*record)?.2.event_type(), number, span)))
     };
     let may_repeat = |(event_type, _, span): &(_, _, &SpanRecord)| may_be_reported_twice(*span, *event_type);
-    let mut may_be_repeated = with_types().filter(may_repeat).peekable();
-    if may_be_repeated.peek().is_none() {
+    if with_types().all(|span| !may_repeat(&span)) {
         return;
     }
-    let repeatable = RepeatableTypes::of(may_be_repeated.map(|(event_type, ..)| event_type));
     let reports: Vec<CallReport> = with_types()
-        .filter(|span| repeatable.contains(span.0) || may_repeat(span))
+        .filter(|span| is_call(span.0) || may_repeat(span))
         .filter_map(|(event_type, number, span)| {
             let place = LinePlace {
                 offset: number as u64,

@@ -22,10 +22,9 @@ use crate::record_error::RecordError;
 use columns::{Columns, SpanColumns};
 use tracer_format::parse::parse_span;
 use tracer_format::project::{
-    Ancestor, CallReport, Correlation, Rank, RecordHeader, RepeatableTypes, ReportedArguments, correlate,
-    fill, project_span,
+    Ancestor, CallReport, Correlation, IndexEntry, LinePlace, Rank, RecordHeader, ReportedArguments,
+    ToldCall, correlate, fill, is_call, project_span,
 };
-use tracer_format::project::{IndexEntry, LinePlace};
 use tracer_format::{
     EventType, Outcome, Problem, Record, RecordedStatus, SPANS_FILE, SpanId, SpanRecord, Timestamp, TraceId,
     Usage,
@@ -55,9 +54,8 @@ pub struct LogIndex {
     entries: Vec<IndexEntry>,
     columns: Columns,
     promoted: Vec<PromotedRecord>,
-    /// The calls of the run, up to a position, of each kind that has a call from another emitter.
+    /// The calls of the run, up to a position, where another emitter recorded one.
     calls: Vec<CallReport>,
-    repeatable: RepeatableTypes,
     calls_end: usize,
     correlation: Correlation,
     /// The lines of the calls that are recorded more than once and have the price of all their spans; how many these are.
@@ -132,7 +130,6 @@ impl LogIndex {
             columns: Columns::default(),
             promoted: Vec::new(),
             calls: Vec::new(),
-            repeatable: RepeatableTypes::default(),
             calls_end: 0,
             correlation: Correlation::default(),
             joined: HashMap::new(),
@@ -253,17 +250,12 @@ impl LogIndex {
         if self.calls.iter().all(CallReport::is_own_agent) {
             return;
         }
-        let repeatable = RepeatableTypes::of(self.calls.iter().map(|call| call.event_type));
-        if repeatable != self.repeatable {
-            // The earlier calls of a kind count from now on.
-            (self.repeatable, self.calls_end) = (repeatable, 0);
-        }
         let known: HashSet<u64> = self.calls.iter().map(|call| call.place.line).collect();
         for at in self.calls_end..self.entries.len() {
             let Some(entry) = self.entries.get(at).copied() else {
                 break;
             };
-            if repeatable.contains(entry.event_type()) && !known.contains(&entry.line()) {
+            if is_call(entry.event_type()) && !known.contains(&entry.line()) {
                 // One that can no longer be read is reported when it is read.
                 let span = self.read_span(at).ok().flatten();
                 let call = span.and_then(|span| CallReport::of(&span, entry.event_type(), entry.place()));
@@ -273,30 +265,28 @@ impl LogIndex {
         self.calls_end = self.entries.len();
         self.calls.sort_by_key(|call| call.place);
         self.correlation = self.correlate();
-        let usages: HashMap<u64, Usage> = self.correlation.usages(&self.calls).collect();
-        let outcomes: HashMap<u64, Outcome> = self.correlation.outcomes(&self.calls).collect();
-        for (line, took) in self.correlation.durations(&self.calls) {
-            if let Ok(at) = self.entries.binary_search_by_key(&line, IndexEntry::line) {
-                self.columns.set_duration(at, took);
-            }
-        }
+        let told: HashMap<u64, ToldCall> = self.correlation.told(&self.calls).collect();
         for call in &self.calls {
             let Some(at) = entry_of_call(&self.entries, call) else {
                 continue;
             };
             let is_call = self.correlation.is_call(call.place.line);
             let is_leftover = self.correlation.is_leftover(call.place.line);
+            let told = told.get(&call.place.line);
             if let Some(entry) = self.entries.get_mut(at) {
                 entry.mark_leftover(is_leftover);
                 entry.mark_step(!is_call && !is_leftover);
                 entry.set_outcome(if is_call {
-                    outcomes.get(&call.place.line).copied().unwrap_or(call.outcome)
+                    told.map_or(call.outcome, |told| told.outcome)
                 } else {
                     call.span_outcome
                 });
             }
+            if let Some(took) = told.and_then(|told| told.took) {
+                self.columns.set_duration(at, took);
+            }
             let none = Usage::default();
-            let usage = usages.get(&call.place.line).unwrap_or(&call.usage);
+            let usage = told.map_or(&call.usage, |told| &told.usage);
             if call.event_type != EventType::Unknown {
                 self.columns.set_tokens(at, if is_call { usage } else { &none });
             }

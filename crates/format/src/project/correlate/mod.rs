@@ -48,63 +48,53 @@ impl From<&IndexEntry> for Ancestor {
     fn from(entry: &IndexEntry) -> Self {
         let event_type = entry.stored_type();
         Self {
-            call: matches!(event_type, EventType::LlmCall | EventType::ToolCall).then_some(event_type),
+            call: super::is_call(event_type).then_some(event_type),
             parent: entry.parent_span_id(),
         }
     }
 }
 
-/// Kinds of calls that another emitter recorded: the format's own calls of these kinds alone may be recorded twice.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct RepeatableTypes {
-    model_calls: bool,
-    tool_calls: bool,
+/// The place of a span among the reports of its call, and that of the call in the tree.
+#[derive(Debug, Default)]
+struct FoundSpan {
+    /// The call that it only repeats.
+    call: Option<SpanId>,
+    /// Of a call the spans that repeat it, the one that says most first.
+    repeats: Vec<LinePlace>,
+    /// It reports a call of a model which is none: it holds several, or tells of what the wire saw otherwise.
+    is_step: bool,
+    /// It is the row of a conversation whose calls are all elsewhere.
+    is_empty_row: bool,
+    /// The parent of the call, where that says more than its own span's.
+    parent: Option<SpanId>,
+    /// Nothing said that parent.
+    is_guess: bool,
+    /// Of a failed request that a call tries again that call: the last one that does.
+    attempt_of: Option<SpanId>,
+    /// It was left while that call was made: a hedged request.
+    is_hedged: bool,
 }
 
-impl RepeatableTypes {
-    /// The kinds of the calls that other emitters recorded.
-    pub fn of(calls: impl IntoIterator<Item = EventType>) -> Self {
-        let mut types = Self::default();
-        for event_type in calls {
-            types.model_calls |= event_type == EventType::LlmCall;
-            types.tool_calls |= event_type == EventType::ToolCall;
-        }
-        types
-    }
-
-    /// Returns whether a call of this kind may be recorded twice.
-    pub fn contains(self, event_type: EventType) -> bool {
-        match event_type {
-            EventType::LlmCall => self.model_calls,
-            EventType::ToolCall => self.tool_calls,
-            _ => false,
-        }
-    }
-}
-
-/// Result of correlation: the calls with the spans that repeat each, by the lines of their spans.
+/// Result of correlation: the calls with the spans that repeat each.
 #[derive(Debug, Default)]
 pub struct Correlation {
-    /// Of each span that only repeats a call, the span that is the call.
-    calls: HashMap<u64, (LinePlace, SpanId)>,
-    /// Of each span that is such a call, those that repeat it, the one that says most first.
-    repeats: HashMap<u64, Vec<LinePlace>>,
-    /// The spans that report a call of a model which is none: they hold several, or tell of what the wire saw otherwise.
-    steps: HashSet<u64>,
-    /// Of each call whose span says less of where the call was made, the parent that says more.
-    parents: HashMap<u64, SpanId>,
-    /// The lines of those of them that nothing said.
-    guessed: HashSet<u64>,
+    /// By the lines of the spans; spans that are calls of their own have none.
+    spans: HashMap<u64, FoundSpan>,
+    /// The call of each span that repeats one: what is nested in a repeat is nested in the call.
+    calls: HashMap<SpanId, SpanId>,
     /// Of each span that shares a call with another, the other, which has the call's tokens.
     counted_in: HashMap<SpanId, SpanId>,
-    /// The same calls as in `calls`, by the spans that repeat them: what is nested in a repeat is nested in the call.
-    calls_by_span: HashMap<SpanId, SpanId>,
-    /// Of each failed request that a call tries again, by its line, that call: the last one that does.
-    attempts: HashMap<u64, SpanId>,
-    /// Those of them that were left while that call was made: hedged requests.
-    hedged: HashSet<u64>,
-    /// The rows of conversations whose calls are all elsewhere.
-    empty_rows: HashSet<u64>,
+}
+
+/// Facts of a call that is reported more than once, by all of its reports.
+#[derive(Debug, Clone, Copy)]
+pub struct ToldCall {
+    /// Its tokens.
+    pub usage: Usage,
+    /// Its outcome.
+    pub outcome: Outcome,
+    /// Its duration until its answer was fetched again for the last time, in microseconds, where it was.
+    pub took: Option<u64>,
 }
 
 /// Finds the calls of a run. `ancestor` looks up a span of the run, call or not; `arguments` reads those of the span of
@@ -126,18 +116,13 @@ pub fn correlate(
         steps.extend(left_of_libraries(reports, &mut groups));
     }
     agents::join(reports, &ancestor, &mut groups);
-    found.steps = steps
-        .iter()
-        .filter_map(|at| Some(reports.get(*at)?.place.line))
-        .collect();
+    for step in steps.iter().filter_map(|at| reports.get(*at)) {
+        found.of(step.place.line).is_step = true;
+    }
     let joined: Vec<Vec<&CallReport>> = groups
         .into_joined()
         .map(|members| members.into_iter().filter_map(|at| reports.get(at)).collect())
-        .filter(|members: &Vec<&CallReport>| {
-            !members
-                .iter()
-                .any(|member| found.steps.contains(&member.place.line))
-        })
+        .filter(|members: &Vec<&CallReport>| members.iter().all(|member| found.is_call(member.place.line)))
         .map(in_order)
         .collect();
     for group in &joined {
@@ -243,11 +228,18 @@ impl Correlation {
             self.counted_in.insert(report.span_id, counting.span_id);
         }
         for other in others {
-            self.calls.insert(other.place.line, (first.place, first.span_id));
-            self.calls_by_span.insert(other.span_id, first.span_id);
+            self.of(other.place.line).call = Some(first.span_id);
+            self.calls.insert(other.span_id, first.span_id);
         }
-        let others = others.iter().map(|other| other.place).collect();
-        self.repeats.insert(first.place.line, others);
+        self.of(first.place.line).repeats = others.iter().map(|other| other.place).collect();
+    }
+
+    fn of(&mut self, line: u64) -> &mut FoundSpan {
+        self.spans.entry(line).or_default()
+    }
+
+    fn get(&self, line: u64) -> Option<&FoundSpan> {
+        self.spans.get(&line)
     }
 
     fn find_attempts(&mut self, reports: &[CallReport]) {
@@ -264,88 +256,78 @@ impl Correlation {
         if retries.is_empty() {
             return;
         }
-        let outcomes: HashMap<SpanId, Outcome> = reports
-            .iter()
-            .map(|report| (report.span_id, report.outcome))
-            .collect();
+        let by_span: HashMap<SpanId, &CallReport> =
+            reports.iter().map(|report| (report.span_id, report)).collect();
         for failed in reports {
             let Some((call, start)) = last.get(&failed.span_id) else {
                 continue;
             };
             let is_hedge = *start < failed.end;
             // A client that left all of its requests left none of them for another.
-            if is_hedge && outcomes.get(call).is_some_and(|outcome| outcome.is_failure()) {
+            if is_hedge && by_span.get(call).is_some_and(|call| call.outcome.is_failure()) {
                 continue;
             }
-            let call = self.calls_by_span.get(call).copied().unwrap_or(*call);
-            self.attempts.insert(failed.place.line, call);
-            if is_hedge {
-                self.hedged.insert(failed.place.line);
-            }
+            let call = self.calls.get(call).copied().unwrap_or(*call);
+            let attempt = self.of(failed.place.line);
+            (attempt.attempt_of, attempt.is_hedged) = (Some(call), is_hedge);
         }
     }
 
     /// The call that tries the failed request of a line again: the last one that does.
     pub fn attempt_of(&self, line: u64) -> Option<SpanId> {
-        let call = self.attempts.get(&line).copied();
-        call.filter(|_| !self.hedged.contains(&line))
+        let found = self.get(line).filter(|found| !found.is_hedged);
+        found.and_then(|found| found.attempt_of)
     }
 
     /// True if each report is a call of its own, made once.
     pub fn is_empty(&self) -> bool {
-        let are_plain = self.parents.is_empty() && self.attempts.is_empty() && self.empty_rows.is_empty();
-        are_plain && self.calls.is_empty() && self.steps.is_empty()
-    }
-
-    /// The call that the span of a line repeats.
-    fn call_of(&self, line: u64) -> Option<SpanId> {
-        self.calls.get(&line).map(|(_, span_id)| *span_id)
+        self.spans.is_empty()
     }
 
     /// Returns whether the span of a line is a call, provided that it reports one.
     pub fn is_call(&self, line: u64) -> bool {
-        !self.calls.contains_key(&line) && !self.steps.contains(&line)
-    }
-
-    /// Returns whether the span of a line repeats a call that another span is.
-    pub fn is_repeat(&self, line: u64) -> bool {
-        self.calls.contains_key(&line)
+        self.get(line)
+            .is_none_or(|found| found.call.is_none() && !found.is_step)
     }
 
     /// Returns whether the span of a line is no step: it repeats a call, or is a row that holds none.
     pub fn is_leftover(&self, line: u64) -> bool {
-        self.is_repeat(line) || self.empty_rows.contains(&line)
+        self.get(line)
+            .is_some_and(|found| found.call.is_some() || found.is_empty_row)
     }
 
     /// Returns whether no other span reports the call of a line, or gives another place for it.
     pub fn is_reported_once(&self, line: u64) -> bool {
-        let is_moved = self.parents.contains_key(&line);
-        !is_moved && !self.is_repeat(line) && self.repeats_of(line).is_empty()
+        let is_one =
+            |found: &FoundSpan| found.call.is_none() && found.repeats.is_empty() && found.parent.is_none();
+        self.get(line).is_none_or(is_one)
     }
 
     /// Returns whether the place of the call of a line was inferred here.
     pub fn is_placed_by_guess(&self, line: u64) -> bool {
-        self.guessed.contains(&line)
+        self.get(line).is_some_and(|found| found.is_guess)
     }
 
     /// The spans that repeat the call of a line, the one that says most first.
     pub fn repeats_of(&self, line: u64) -> &[LinePlace] {
-        self.repeats.get(&line).map(Vec::as_slice).unwrap_or_default()
+        self.get(line).map(|found| &*found.repeats).unwrap_or_default()
+    }
+
+    /// The place that was found here for the call of a line.
+    fn found_parent(&self, line: u64) -> Option<SpanId> {
+        self.get(line)?.parent
     }
 
     /// The parent of the span of a line, which stores another one perhaps: a span that repeats the same call has the better
     /// place in the tree, or the parent repeats a call itself.
     pub fn parent_of(&self, line: u64, stored: Option<SpanId>) -> Option<SpanId> {
-        if self.is_empty() {
-            return stored;
-        }
-        let parent = self.parents.get(&line).copied().or(stored)?;
-        Some(self.calls_by_span.get(&parent).copied().unwrap_or(parent))
+        let parent = self.found_parent(line).or(stored)?;
+        Some(self.calls.get(&parent).copied().unwrap_or(parent))
     }
 
     /// The spans that repeat a call, each with the call.
     pub fn repeats(&self) -> impl Iterator<Item = (SpanId, SpanId)> {
-        self.calls_by_span.iter().map(|(repeat, call)| (*repeat, *call))
+        self.calls.iter().map(|(repeat, call)| (*repeat, *call))
     }
 
     /// Makes the record of a span what it is among the others: the place it has, and whether it is a call, a step or neither.
@@ -354,8 +336,9 @@ impl Correlation {
         if self.is_empty() {
             return &[];
         }
+        let found = self.get(line);
         if !self.is_call(line) {
-            super::make_no_call(record, span, self.call_of(line));
+            super::make_no_call(record, span, found.and_then(|found| found.call));
         }
         if self.is_leftover(line) {
             record.marks.get_or_insert_default().is_leftover = true;
@@ -363,7 +346,7 @@ impl Correlation {
         if let Some(call) = self.attempt_of(line) {
             super::mark_attempt(record, &call.to_text());
         }
-        if self.hedged.contains(&line) {
+        if found.is_some_and(|found| found.is_hedged) {
             super::payload::cancel(&mut record.payload);
         }
         if let Payload::LoopWarning {
@@ -372,10 +355,7 @@ impl Correlation {
         {
             // A recorder warns of the spans that it wrote itself.
             for id in evidence_event_ids {
-                let call = id
-                    .parse()
-                    .ok()
-                    .and_then(|span: SpanId| self.calls_by_span.get(&span));
+                let call = id.parse().ok().and_then(|span: SpanId| self.calls.get(&span));
                 if let Some(call) = call {
                     *id = call.to_text();
                 }
@@ -393,60 +373,35 @@ impl Correlation {
         self.counted_in.get(&span).copied()
     }
 
-    fn by_line<'a>(&self, reports: &'a [CallReport]) -> HashMap<u64, &'a CallReport> {
-        if self.is_empty() {
-            return HashMap::new();
-        }
-        reports.iter().map(|report| (report.place.line, report)).collect()
-    }
-
-    /// The outcome of the calls that are reported more than once, where it is another one than their own span's, by line.
-    pub fn outcomes<'a>(&'a self, reports: &'a [CallReport]) -> impl Iterator<Item = (u64, Outcome)> {
-        let by_line = self.by_line(reports);
-        let hedged = self.hedged.iter().map(|line| (*line, Outcome::Cancelled));
-        let joined = self.repeats.iter().filter_map(move |(line, others)| {
-            let report = by_line.get(line)?;
-            let others = others.iter().filter_map(|other| by_line.get(&other.line));
-            let known = others.fold(report.outcome, |known, other| {
-                if takes_outcome(report.event_type, known, other.outcome, other.is_fetch) {
-                    other.outcome
-                } else {
-                    known
+    /// The calls of which several reports, or a hedge, tell something else than their own span, by line.
+    pub fn told<'a>(&'a self, reports: &'a [CallReport]) -> impl Iterator<Item = (u64, ToldCall)> {
+        let by_line: HashMap<u64, &CallReport> =
+            reports.iter().map(|report| (report.place.line, report)).collect();
+        self.spans.iter().filter_map(move |(line, found)| {
+            let report = by_line
+                .get(line)
+                .filter(|_| found.is_hedged || !found.repeats.is_empty())?;
+            let mut told = ToldCall {
+                usage: report.usage,
+                outcome: report.outcome,
+                took: None,
+            };
+            for other in found.repeats.iter().filter_map(|other| by_line.get(&other.line)) {
+                if takes_outcome(report.event_type, told.outcome, other.outcome, other.is_fetch) {
+                    told.outcome = other.outcome;
                 }
-            });
-            (known != report.outcome).then_some((*line, known))
-        });
-        joined.chain(hedged)
-    }
-
-    /// The tokens of each call that is reported more than once, by its line, with what the others know of it.
-    pub fn usages<'a>(&'a self, reports: &'a [CallReport]) -> impl Iterator<Item = (u64, Usage)> {
-        let by_line = self.by_line(reports);
-        self.repeats.iter().filter_map(move |(line, others)| {
-            let mut usage = by_line.get(line)?.usage;
-            for other in others {
-                match by_line.get(&other.line) {
-                    Some(other) if other.is_fetch => take_larger(&mut usage, &other.usage),
-                    Some(other) => fill_usage(&mut usage, &other.usage),
-                    None => {}
+                if other.is_fetch {
+                    take_larger(&mut told.usage, &other.usage);
+                    let took = u64::try_from(other.end.saturating_sub(report.start)).ok();
+                    told.took = told.took.max(took.filter(|_| other.end > report.end));
+                } else {
+                    fill_usage(&mut told.usage, &other.usage);
                 }
             }
-            Some((*line, usage))
-        })
-    }
-
-    /// Durations of the calls whose answers were fetched again, until the last fetch, in microseconds, by line.
-    pub fn durations<'a>(&'a self, reports: &'a [CallReport]) -> impl Iterator<Item = (u64, u64)> {
-        let by_line = self.by_line(reports);
-        self.repeats.iter().filter_map(move |(line, others)| {
-            let call = by_line.get(line)?;
-            let others = others.iter().filter_map(|other| by_line.get(&other.line));
-            let last = others
-                .filter(|other| other.is_fetch)
-                .map(|other| other.end)
-                .max()?;
-            let took = u64::try_from(last.saturating_sub(call.start)).ok()?;
-            (last > call.end).then_some((*line, took))
+            if found.is_hedged {
+                told.outcome = Outcome::Cancelled;
+            }
+            Some((*line, told))
         })
     }
 }

@@ -52,7 +52,7 @@ pub(super) fn place(
             }
         };
         if let Some(parent) = parent {
-            found.parents.insert(first.place.line, parent);
+            found.of(first.place.line).parent = Some(parent);
         }
     }
     place_in_agents(found, reports, &ancestor);
@@ -86,7 +86,7 @@ fn place_in_agents(
 ) {
     let agents = reports
         .iter()
-        .filter(|report| report.agent.is_some() && !found.is_repeat(report.place.line));
+        .filter(|report| report.agent.is_some() && found.is_call(report.place.line));
     let agents: Vec<&CallReport> = agents.collect();
     let mut conversations: HashMap<u64, (i64, i64)> = HashMap::new();
     for call in reports.iter().filter(|report| report.conversation > 0) {
@@ -110,7 +110,7 @@ fn place_in_agents(
             && call.conversation > 0
             && call.parent.is_some_and(is_root)
             && found.is_call(line)
-            && !found.parents.contains_key(&line);
+            && found.found_parent(line).is_none();
         let is_alone = |(number, (start, end)): (&u64, &(i64, i64))| {
             *number == call.conversation || *end < call.start || call.end < *start
         };
@@ -122,8 +122,8 @@ fn place_in_agents(
         let lies_in_all =
             |inner: &&&CallReport| open.clone().all(|outer| is_within(inner.span_id, outer.span_id));
         if let Some(agent) = open.clone().find(lies_in_all) {
-            found.parents.insert(line, agent.span_id);
-            found.guessed.insert(line);
+            let call = found.of(line);
+            (call.parent, call.is_guess) = (Some(agent.span_id), true);
         }
     }
 }
@@ -134,7 +134,7 @@ fn place_attempts(
     reports: &[CallReport],
     ancestor: impl Fn(SpanId) -> Option<Ancestor>,
 ) {
-    if found.attempts.is_empty() {
+    if found.spans.values().all(|span| span.attempt_of.is_none()) {
         return;
     }
     let calls: HashMap<SpanId, &CallReport> = reports.iter().map(|report| (report.span_id, report)).collect();
@@ -145,32 +145,30 @@ fn place_attempts(
         if !is_alone || report.is_on_the_wire && !report.parent.is_some_and(is_root) {
             continue;
         }
-        let call = found.attempts.get(&line).and_then(|call| calls.get(call));
+        let call = found.get(line).and_then(|found| calls.get(&found.attempt_of?));
         if let Some(parent) = call.and_then(|call| found.parent_of(call.place.line, call.parent)) {
-            found.parents.insert(line, parent);
+            found.of(line).parent = Some(parent);
         }
     }
 }
 
 /// Puts each tool that only messages show where the call is now that asked for it.
 fn place_tools(found: &mut Correlation, reports: &[CallReport], evidence: &JoinEvidence<'_>) {
-    if found.parents.is_empty() {
-        return;
-    }
     for tool in reports.iter().filter(|report| report.is_derived) {
         let line = tool.place.line;
-        if !found.is_call(line) || found.parents.contains_key(&line) {
+        if !found.is_call(line) || found.found_parent(line).is_some() {
             continue;
         }
         let asking = evidence.asked_by(tool).and_then(|at| reports.get(at));
         let Some(asking) = asking.filter(|asking| asking.parent == tool.parent) else {
             continue;
         };
-        if let Some(parent) = found.parents.get(&asking.place.line).copied() {
-            found.parents.insert(line, parent);
-            if found.guessed.contains(&asking.place.line) {
-                found.guessed.insert(line);
-            }
+        let asking = found
+            .get(asking.place.line)
+            .map(|call| (call.parent, call.is_guess));
+        if let Some((parent @ Some(_), is_guess)) = asking {
+            let tool = found.of(line);
+            (tool.parent, tool.is_guess) = (parent, is_guess);
         }
     }
 }
@@ -180,7 +178,9 @@ fn place_tools(found: &mut Correlation, reports: &[CallReport], evidence: &JoinE
 fn place_in_rows(found: &mut Correlation, reports: &[CallReport]) {
     let rows = reports.iter().filter(|report| report.is_row());
     let rows: HashMap<u64, &CallReport> = rows.map(|row| (row.conversation, row)).collect();
-    found.empty_rows = rows.values().map(|row| row.place.line).collect();
+    for row in rows.values() {
+        found.of(row.place.line).is_empty_row = true;
+    }
     let is_call = |call: &&CallReport| call.conversation > 0 && !call.is_row();
     for call in reports.iter().filter(is_call) {
         let line = call.place.line;
@@ -188,8 +188,8 @@ fn place_in_rows(found: &mut Correlation, reports: &[CallReport]) {
             && found.is_call(line)
             && found.parent_of(line, call.parent) == row.parent
         {
-            found.parents.insert(line, row.span_id);
-            found.empty_rows.remove(&row.place.line);
+            found.of(line).parent = Some(row.span_id);
+            found.of(row.place.line).is_empty_row = false;
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::{CallReport, RepeatableTypes, correlate, count_records};
+use super::super::{CallReport, correlate, count_records};
 use super::{attributes, event, root, time};
 use crate::project::LinePlace;
 use crate::project::spans_to_events;
@@ -366,14 +366,6 @@ fn a_model_call_within_a_tool_call_is_not_the_one_around_the_tool() {
     }
     let structural = agent(json!({}));
     assert_eq!(structural.iter().filter(|(.., same)| same.is_some()).count(), 1);
-}
-
-#[test]
-fn own_calls_are_compared_only_beside_foreign_ones_of_their_kind() {
-    let beside_model_calls = RepeatableTypes::of([EventType::LlmCall]);
-    assert!(beside_model_calls.contains(EventType::LlmCall));
-    assert!(!beside_model_calls.contains(EventType::ToolCall));
-    assert!(!RepeatableTypes::of([]).contains(EventType::LlmCall));
 }
 
 #[test]
