@@ -15,7 +15,7 @@ type Around = HashMap<u64, usize>;
 pub(super) fn join(
     reports: &[CallReport],
     ancestor: impl Fn(SpanId) -> Option<Ancestor>,
-    groups: &mut Groups,
+    groups: &mut Groups<'_>,
 ) {
     let numbered = || reports.iter().enumerate();
     let agents: HashMap<SpanId, usize> = numbered()
@@ -88,7 +88,7 @@ pub(super) fn join(
     let mut by_name: HashMap<u64, Vec<usize>> = HashMap::new();
     for (at, report) in numbered() {
         if let Some(name) = report.agent.filter(|name| *name != 0)
-            && groups.sources(at) == 1
+            && groups.members(at).len() == 1
         {
             by_name.entry(name).or_default().push(at);
         }

@@ -33,7 +33,7 @@ pub(super) fn call_around(
 pub(super) fn fold(
     reports: &[CallReport],
     ancestor: impl Fn(SpanId) -> Option<Ancestor>,
-    groups: &mut Groups,
+    groups: &mut Groups<'_>,
 ) -> HashSet<usize> {
     let mut steps = HashSet::new();
     take_places(reports, groups);
@@ -84,7 +84,7 @@ pub(super) fn fold(
 
 /// Joins each span that outlived its run with its stand-in, and what came later of a call with its span: that is its parent, as
 /// its ID was taken, and began when it did.
-fn take_places(reports: &[CallReport], groups: &mut Groups) {
+fn take_places(reports: &[CallReport], groups: &mut Groups<'_>) {
     let numbered = || reports.iter().enumerate();
     let by_span: HashMap<SpanId, usize> = numbered().map(|(at, report)| (report.span_id, at)).collect();
     for (at, report) in numbered() {

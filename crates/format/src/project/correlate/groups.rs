@@ -1,78 +1,72 @@
-//! Groups of reports: disjoint sets with their members and the reporters that have a part in each.
+//! Groups of reports: disjoint sets with their members.
 
 use super::report::CallReport;
 
 /// The groups that reports form.
-pub(super) struct Groups {
-    up: Vec<usize>,
-    /// The members of each group, at the place of its root.
+pub(super) struct Groups<'a> {
+    reports: &'a [CallReport],
+    /// The member by which the group of each report is known.
+    roots: Vec<usize>,
+    /// The members of each group, at the place of that one.
     members: Vec<Vec<usize>>,
-    /// Reporters of the members of each group, at the index of its root.
-    sources: Vec<Vec<u64>>,
 }
 
-impl Groups {
+impl<'a> Groups<'a> {
     /// Each report by itself.
-    pub(super) fn of(reports: &[CallReport]) -> Self {
+    pub(super) fn of(reports: &'a [CallReport]) -> Self {
         Self {
-            up: (0..reports.len()).collect(),
+            reports,
+            roots: (0..reports.len()).collect(),
             members: (0..reports.len()).map(|at| vec![at]).collect(),
-            sources: reports.iter().map(|report| vec![report.source]).collect(),
         }
     }
 
-    pub(super) fn root(&mut self, at: usize) -> usize {
-        let mut root = at;
-        while let Some(up) = self.up.get(root).copied().filter(|up| *up != root) {
-            root = up;
-        }
-        let mut at = at;
-        while let Some(up) = self.up.get_mut(at).filter(|up| **up != root) {
-            at = std::mem::replace(up, root);
-        }
-        root
+    pub(super) fn root(&self, at: usize) -> usize {
+        self.roots.get(at).copied().unwrap_or(at)
     }
 
     /// The members of the group of a report.
-    pub(super) fn members(&mut self, at: usize) -> Vec<usize> {
-        let root = self.root(at);
-        self.members.get(root).cloned().unwrap_or_default()
+    pub(super) fn members(&self, at: usize) -> &[usize] {
+        let members = self.members.get(self.root(at));
+        members.map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Number of reporters in the group of a report.
-    pub(super) fn sources(&mut self, at: usize) -> usize {
-        let root = self.root(at);
-        self.sources.get(root).map_or(0, Vec::len)
+    fn sources(&self, at: usize) -> impl Iterator<Item = u64> {
+        let members = self.members(at).iter();
+        members.filter_map(|at| Some(self.reports.get(*at)?.source))
+    }
+
+    /// Returns whether a reporter has a part in the group of a report.
+    pub(super) fn has_source(&self, at: usize, source: u64) -> bool {
+        self.sources(at).any(|known| known == source)
     }
 
     /// Returns whether two groups may be one call: no reporter reports a call twice.
-    pub(super) fn may_join(&mut self, one: usize, other: usize) -> bool {
-        let (one, other) = (self.root(one), self.root(other));
-        let sources = |at: usize| self.sources.get(at).map(Vec::as_slice).unwrap_or_default();
-        one != other && !sources(one).iter().any(|source| sources(other).contains(source))
+    pub(super) fn may_join(&self, one: usize, other: usize) -> bool {
+        let mut sources = self.sources(other);
+        self.root(one) != self.root(other) && !sources.any(|source| self.has_source(one, source))
     }
 
     /// Makes two groups one.
     pub(super) fn join(&mut self, one: usize, other: usize) {
         let (one, other) = (self.root(one), self.root(other));
-        let (kept, moved) = (one.min(other), one.max(other));
-        if kept == moved {
+        if one == other {
             return;
         }
-        if let Some(up) = self.up.get_mut(moved) {
-            *up = kept;
-        }
-        let members = self.members.get_mut(moved).map(std::mem::take);
-        if let (Some(kept), Some(members)) = (self.members.get_mut(kept), members) {
-            kept.extend(members);
-        }
-        let sources = self.sources.get_mut(moved).map(std::mem::take);
-        if let (Some(kept), Some(sources)) = (self.sources.get_mut(kept), sources) {
-            for source in sources {
-                if !kept.contains(&source) {
-                    kept.push(source);
-                }
+        let is_smaller = self.members(one).len() < self.members(other).len();
+        let (kept, moved) = if is_smaller { (other, one) } else { (one, other) };
+        let members = self
+            .members
+            .get_mut(moved)
+            .map(std::mem::take)
+            .unwrap_or_default();
+        for member in &members {
+            if let Some(root) = self.roots.get_mut(*member) {
+                *root = kept;
             }
+        }
+        if let Some(kept) = self.members.get_mut(kept) {
+            kept.extend(members);
         }
     }
 

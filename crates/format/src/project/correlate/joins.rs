@@ -106,7 +106,7 @@ impl<'a> JoinEvidence<'a> {
     }
 
     /// Finds where the calls of models were made that asked for tools.
-    fn find_asked_in(&mut self, tools: &[usize], groups: &mut Groups) {
+    fn find_asked_in(&mut self, tools: &[usize], groups: &Groups<'_>) {
         for at in tools {
             let asking = self.reports.get(*at).and_then(|tool| self.asked_by(tool));
             let members = asking.map(|asking| groups.members(asking)).unwrap_or_default();
@@ -258,7 +258,7 @@ pub(super) fn join(
     evidence: &mut JoinEvidence<'_>,
     is_call: impl Fn(usize) -> bool,
     mut content: impl FnMut(LinePlace) -> Option<ReportedArguments>,
-    groups: &mut Groups,
+    groups: &mut Groups<'_>,
 ) {
     let of_type = |event_type: EventType| {
         let reports = evidence.reports.iter().enumerate();
@@ -278,12 +278,11 @@ pub(super) fn join(
     join_fetches(evidence.reports, &models, groups);
     if has_several_sources(evidence.reports, &models) {
         let shared = join_by_id(evidence, &models, groups);
-        let times = |report: &CallReport| (report.start, report.end);
         for same in shared {
-            join_near(evidence, &same, times, of_shared_id, groups);
+            join_near(evidence, &same, of_shared_id, groups);
         }
-        join_near(evidence, &models, times, of_measure, groups);
-        let candidates = join_near(evidence, &models, times, of_set, groups);
+        join_near(evidence, &models, of_measure, groups);
+        let candidates = join_near(evidence, &models, of_set, groups);
         find_unsure(
             evidence,
             candidates,
@@ -302,24 +301,20 @@ pub(super) fn join(
         for at in unfinished(evidence.reports, &tools, groups) {
             evidence.read_arguments(at, &mut content);
         }
-        let frame = |report: &CallReport| (report.start, report.seen_end());
         // A tool may run at any time until its result is there; and a place that is not sure, the last bit, makes no other so.
         let says_more = |worth: &Worth, best: &Worth| worth.0.0 / 2 < best.0.0 / 2;
         for same in shared {
-            let candidates = join_near(evidence, &same, frame, of_frame, groups);
+            let candidates = join_near(evidence, &same, of_frame, groups);
             find_unsure(evidence, candidates, says_more, groups);
         }
-        let passes: [Speaks; 2] = [of_frame, of_early_frame];
-        for speaks in passes {
-            let candidates = join_near(evidence, &tools, frame, speaks, groups);
-            find_unsure(evidence, candidates, says_more, groups);
-        }
+        let candidates = join_near(evidence, &tools, of_frame, groups);
+        find_unsure(evidence, candidates, says_more, groups);
     }
 }
 
 /// Joins what asked again for an answer with the call that created it, or else with what asked first, however often and
 /// whenever it asked: by the answer's ID.
-fn join_fetches(reports: &[CallReport], models: &[usize], groups: &mut Groups) {
+fn join_fetches(reports: &[CallReport], models: &[usize], groups: &mut Groups<'_>) {
     let report = |at: &usize| reports.get(*at);
     if !models
         .iter()
@@ -356,17 +351,17 @@ fn has_several_sources(reports: &[CallReport], of_type: &[usize]) -> bool {
 }
 
 /// The reports whose group some reporter has no part in yet.
-fn unfinished(reports: &[CallReport], of_type: &[usize], groups: &mut Groups) -> Vec<usize> {
+fn unfinished(reports: &[CallReport], of_type: &[usize], groups: &Groups<'_>) -> Vec<usize> {
     let sources: HashSet<u64> = of_type
         .iter()
         .filter_map(|at| Some(reports.get(*at)?.source))
         .collect();
-    let is_open = |at: &usize| groups.sources(*at) < sources.len();
+    let is_open = |at: &usize| sources.iter().any(|source| !groups.has_source(*at, *source));
     of_type.iter().copied().filter(is_open).collect()
 }
 
 /// Returns whether two groups may be one call.
-fn may_join(evidence: &JoinEvidence<'_>, one: usize, other: usize, groups: &mut Groups) -> bool {
+fn may_join(evidence: &JoinEvidence<'_>, one: usize, other: usize, groups: &Groups<'_>) -> bool {
     if !groups.may_join(one, other) {
         return false;
     }
@@ -377,7 +372,7 @@ fn may_join(evidence: &JoinEvidence<'_>, one: usize, other: usize, groups: &mut 
 }
 
 /// Joins reports that have one ID, at any time, where no reporter has it twice. Gives those of each other ID.
-fn join_by_id(evidence: &JoinEvidence<'_>, of_type: &[usize], groups: &mut Groups) -> Vec<Vec<usize>> {
+fn join_by_id(evidence: &JoinEvidence<'_>, of_type: &[usize], groups: &mut Groups<'_>) -> Vec<Vec<usize>> {
     let mut by_id: HashMap<u64, Vec<usize>> = HashMap::new();
     for at in of_type {
         if let Some(report) = evidence.reports.get(*at) {
@@ -460,24 +455,9 @@ fn begins_before_result(asked: &CallReport, ran: &CallReport) -> bool {
     !asked.is_derived || ran.start <= asked.seen_end().saturating_add(TOLERANCE)
 }
 
-/// A tool that ran between when it was asked for and its result, by its name or its arguments.
+/// A tool that ran between when it was asked for and its result, by its name or its arguments; it may have begun before the
+/// answer had ended that asks for it.
 fn of_frame(evidence: &JoinEvidence<'_>, one: usize, other: usize) -> Option<Worth> {
-    of_frame_from(evidence, one, other, |asked, _| asked.start - TOLERANCE)
-}
-
-/// A tool that began before the answer had ended that asks for it.
-fn of_early_frame(evidence: &JoinEvidence<'_>, one: usize, other: usize) -> Option<Worth> {
-    of_frame_from(evidence, one, other, |asked, asking| {
-        asking.map_or(asked.start, |asking| asking.start)
-    })
-}
-
-fn of_frame_from(
-    evidence: &JoinEvidence<'_>,
-    one: usize,
-    other: usize,
-    from: impl Fn(&CallReport, Option<&CallReport>) -> i64,
-) -> Option<Worth> {
     let (a, b) = (evidence.reports.get(one)?, evidence.reports.get(other)?);
     let arguments = evidence.same_arguments(one, other);
     let is_same_name = a.name == b.name && a.name != 0;
@@ -498,9 +478,11 @@ fn of_frame_from(
         return None;
     }
     let asking = evidence.asked_by(asked).and_then(|at| evidence.reports.get(at));
-    let earliest = from(asked, asking);
-    let is_within = ran.start >= earliest && ran.end <= asked.seen_end().saturating_add(TOLERANCE);
-    if !(is_within || has_id && begins_before_result(asked, ran)) {
+    let ends_in_time = ran.end <= asked.seen_end().saturating_add(TOLERANCE);
+    let is_framed =
+        ends_in_time && ran.start >= asked.start - TOLERANCE || has_id && begins_before_result(asked, ran);
+    let is_early = ends_in_time && ran.start >= asking.map_or(asked.start, |asking| asking.start);
+    if !is_framed && !is_early {
         return None;
     }
     let (asked_at, ran_in) = if a.is_derived {
@@ -514,7 +496,8 @@ fn of_frame_from(
         .map(|(_, is_sure)| *is_sure)
         .max();
     let is_between = asked.start <= ran.start && ran.end <= asked.seen_end();
-    let agreeing = 64 * u8::from(has_id)
+    let agreeing = 128 * u8::from(is_framed)
+        + 64 * u8::from(has_id)
         + 32 * u8::from(arguments == Some(true))
         + 16 * u8::from(is_same_place == Some(true))
         + 8 * u8::from(is_same_name)
@@ -535,15 +518,14 @@ fn of_frame_from(
 fn join_near(
     evidence: &JoinEvidence<'_>,
     of_type: &[usize],
-    times: impl Fn(&CallReport) -> (i64, i64),
     speaks: Speaks,
-    groups: &mut Groups,
+    groups: &mut Groups<'_>,
 ) -> Vec<(Worth, usize, usize)> {
     let mut pairs: Vec<(Worth, usize, usize)> = Vec::new();
     let unfinished = unfinished(evidence.reports, of_type, groups).into_iter();
     let spans = unfinished.filter_map(|at| {
-        let (start, end) = times(evidence.reports.get(at)?);
-        Some((at, start, end.saturating_add(TOLERANCE)))
+        let report = evidence.reports.get(at)?;
+        Some((at, report.start, report.seen_end().saturating_add(TOLERANCE)))
     });
     each_at_once(spans, |other, at| {
         if let Some(worth) = speaks(evidence, other, at)
@@ -583,7 +565,7 @@ fn find_unsure(
     evidence: &mut JoinEvidence<'_>,
     candidates: Vec<(Worth, usize, usize)>,
     is_clear: impl Fn(&Worth, &Worth) -> bool,
-    groups: &mut Groups,
+    groups: &mut Groups<'_>,
 ) {
     // Of each of these and each library the report that was taken for it.
     let mut joined: HashMap<(usize, u64), (Worth, &CallReport)> = HashMap::new();

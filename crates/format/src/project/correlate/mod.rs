@@ -54,17 +54,25 @@ impl From<&IndexEntry> for Ancestor {
     }
 }
 
+/// What a span is among the reports of a run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Role {
+    #[default]
+    Call,
+    /// It only repeats this call.
+    Repeat(SpanId),
+    /// It reports a call of a model which is none: it holds several, or tells of what the wire saw otherwise.
+    Step,
+    /// The row of a conversation whose calls are all elsewhere.
+    EmptyRow,
+}
+
 /// The place of a span among the reports of its call, and that of the call in the tree.
 #[derive(Debug, Default)]
 struct FoundSpan {
-    /// The call that it only repeats.
-    call: Option<SpanId>,
+    role: Role,
     /// Of a call the spans that repeat it, the one that says most first.
     repeats: Vec<LinePlace>,
-    /// It reports a call of a model which is none: it holds several, or tells of what the wire saw otherwise.
-    is_step: bool,
-    /// It is the row of a conversation whose calls are all elsewhere.
-    is_empty_row: bool,
     /// The parent of the call, where that says more than its own span's.
     parent: Option<SpanId>,
     /// Nothing said that parent.
@@ -117,7 +125,7 @@ pub fn correlate(
     }
     agents::join(reports, &ancestor, &mut groups);
     for step in steps.iter().filter_map(|at| reports.get(*at)) {
-        found.of(step.place.line).is_step = true;
+        found.of(step.place.line).role = Role::Step;
     }
     let joined: Vec<Vec<&CallReport>> = groups
         .into_joined()
@@ -153,7 +161,7 @@ fn in_order(mut group: Vec<&CallReport>) -> Vec<&CallReport> {
 
 /// The reports of calls of models by libraries that nothing joined with what the wire saw, and that are no calls: the wire saw
 /// each that was made. They are steps of the program: what the library did around a request, or an answer from its cache.
-fn left_of_libraries(reports: &[CallReport], groups: &mut Groups) -> Vec<usize> {
+fn left_of_libraries(reports: &[CallReport], groups: &mut Groups<'_>) -> Vec<usize> {
     let is_model_call = |report: &&CallReport| report.event_type == EventType::LlmCall;
     let wire = || {
         reports
@@ -228,7 +236,7 @@ impl Correlation {
             self.counted_in.insert(report.span_id, counting.span_id);
         }
         for other in others {
-            self.of(other.place.line).call = Some(first.span_id);
+            self.of(other.place.line).role = Role::Repeat(first.span_id);
             self.calls.insert(other.span_id, first.span_id);
         }
         self.of(first.place.line).repeats = others.iter().map(|other| other.place).collect();
@@ -273,6 +281,10 @@ impl Correlation {
         }
     }
 
+    fn role_of(&self, line: u64) -> Role {
+        self.get(line).map_or(Role::Call, |found| found.role)
+    }
+
     /// The call that tries the failed request of a line again: the last one that does.
     pub fn attempt_of(&self, line: u64) -> Option<SpanId> {
         let found = self.get(line).filter(|found| !found.is_hedged);
@@ -286,21 +298,18 @@ impl Correlation {
 
     /// Returns whether the span of a line is a call, provided that it reports one.
     pub fn is_call(&self, line: u64) -> bool {
-        self.get(line)
-            .is_none_or(|found| found.call.is_none() && !found.is_step)
+        self.role_of(line) == Role::Call
     }
 
     /// Returns whether the span of a line is no step: it repeats a call, or is a row that holds none.
     pub fn is_leftover(&self, line: u64) -> bool {
-        self.get(line)
-            .is_some_and(|found| found.call.is_some() || found.is_empty_row)
+        matches!(self.role_of(line), Role::Repeat(_) | Role::EmptyRow)
     }
 
     /// Returns whether no other span reports the call of a line, or gives another place for it.
     pub fn is_reported_once(&self, line: u64) -> bool {
-        let is_one =
-            |found: &FoundSpan| found.call.is_none() && found.repeats.is_empty() && found.parent.is_none();
-        self.get(line).is_none_or(is_one)
+        let is_one = |found: &FoundSpan| found.repeats.is_empty() && found.parent.is_none();
+        !self.is_leftover(line) && self.get(line).is_none_or(is_one)
     }
 
     /// Returns whether the place of the call of a line was inferred here.
@@ -336,9 +345,10 @@ impl Correlation {
         if self.is_empty() {
             return &[];
         }
-        let found = self.get(line);
-        if !self.is_call(line) {
-            super::make_no_call(record, span, found.and_then(|found| found.call));
+        match self.role_of(line) {
+            Role::Repeat(call) => super::make_no_call(record, span, Some(call)),
+            Role::Step => super::make_no_call(record, span, None),
+            Role::Call | Role::EmptyRow => {}
         }
         if self.is_leftover(line) {
             record.marks.get_or_insert_default().is_leftover = true;
@@ -346,7 +356,7 @@ impl Correlation {
         if let Some(call) = self.attempt_of(line) {
             super::mark_attempt(record, &call.to_text());
         }
-        if found.is_some_and(|found| found.is_hedged) {
+        if self.get(line).is_some_and(|found| found.is_hedged) {
             super::payload::cancel(&mut record.payload);
         }
         if let Payload::LoopWarning {
