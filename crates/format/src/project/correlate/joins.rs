@@ -277,10 +277,7 @@ pub(super) fn join(
     let models = of_type(EventType::LlmCall);
     join_fetches(evidence.reports, &models, groups);
     if has_several_sources(evidence.reports, &models) {
-        let shared = join_by_id(evidence, &models, groups);
-        for same in shared {
-            join_near(evidence, &same, of_shared_id, groups);
-        }
+        join_by_id(evidence, &models, groups);
         join_near(evidence, &models, of_measure, groups);
         let candidates = join_near(evidence, &models, of_set, groups);
         find_unsure(
@@ -297,16 +294,12 @@ pub(super) fn join(
     let tools = of_type(EventType::ToolCall);
     if has_several_sources(evidence.reports, &tools) {
         evidence.find_asked_in(&tools, groups);
-        let shared = join_by_id(evidence, &tools, groups);
+        join_by_id(evidence, &tools, groups);
         for at in unfinished(evidence.reports, &tools, groups) {
             evidence.read_arguments(at, &mut content);
         }
         // A tool may run at any time until its result is there; and a place that is not sure, the last bit, makes no other so.
         let says_more = |worth: &Worth, best: &Worth| worth.0.0 / 2 < best.0.0 / 2;
-        for same in shared {
-            let candidates = join_near(evidence, &same, of_frame, groups);
-            find_unsure(evidence, candidates, says_more, groups);
-        }
         let candidates = join_near(evidence, &tools, of_frame, groups);
         find_unsure(evidence, candidates, says_more, groups);
     }
@@ -371,56 +364,37 @@ fn may_join(evidence: &JoinEvidence<'_>, one: usize, other: usize, groups: &Grou
         .any(|one| others.iter().any(|other| evidence.contradict(*one, *other)))
 }
 
-/// Joins reports that have one ID, at any time, where no reporter has it twice. Gives those of each other ID.
-fn join_by_id(evidence: &JoinEvidence<'_>, of_type: &[usize], groups: &mut Groups<'_>) -> Vec<Vec<usize>> {
-    let mut by_id: HashMap<u64, Vec<usize>> = HashMap::new();
+/// Joins reports that have one ID, at any time, where no reporter has it twice.
+fn join_by_id(evidence: &JoinEvidence<'_>, of_type: &[usize], groups: &mut Groups<'_>) {
+    let mut first_with: HashMap<u64, usize> = HashMap::new();
     for at in of_type {
-        if let Some(report) = evidence.reports.get(*at) {
-            for id in [report.id, report.request_id].into_iter().filter(|id| *id != 0) {
-                by_id.entry(id).or_default().push(*at);
-            }
-        }
-    }
-    let mut shared: Vec<Vec<usize>> = Vec::new();
-    let mut by_id: Vec<(u64, Vec<usize>)> = by_id.into_iter().filter(|(_, same)| same.len() > 1).collect();
-    by_id.sort_unstable();
-    for (id, same) in by_id {
-        if evidence.shared_ids.contains(&id) {
-            shared.push(same);
+        let Some(report) = evidence.reports.get(*at) else {
             continue;
-        }
-        if let Some((first, others)) = same.split_first() {
-            for other in others {
-                // Such an ID is one call's, whatever else is said of it; but no tool runs when its result is there.
-                let pair = evidence.reports.get(*first).zip(evidence.reports.get(*other));
-                let is_in_time = pair.is_some_and(|(one, other)| {
-                    begins_before_result(one, other) && begins_before_result(other, one)
-                });
-                if is_in_time && groups.may_join(*first, *other) {
-                    groups.join(*first, *other);
-                }
+        };
+        let ids = [report.id, report.request_id].into_iter();
+        for id in ids.filter(|id| *id != 0 && !evidence.shared_ids.contains(id)) {
+            let first = *first_with.entry(id).or_insert(*at);
+            // Such an ID is one call's, whatever else is said of it; but no tool runs when its result is there.
+            let is_in_time = evidence.reports.get(first).is_some_and(|first| {
+                begins_before_result(first, report) && begins_before_result(report, first)
+            });
+            if is_in_time && groups.may_join(first, *at) {
+                groups.join(first, *at);
             }
         }
     }
-    shared
 }
 
-/// One ID which a reporter has several times, at one time.
-fn of_shared_id(evidence: &JoinEvidence<'_>, one: usize, other: usize) -> Option<Worth> {
-    let (a, b) = (evidence.reports.get(one)?, evidence.reports.get(other)?);
-    let near = nearness(a, b).filter(|near| *near < 2)?;
-    let agreeing = u8::from(same_tokens(a, b) == Some(true)) + u8::from(a.outcome == b.outcome);
-    Some(worth(agreeing, near, gap(a, b), a, b))
-}
-
-/// As many tokens of one model at the same time.
+/// As many tokens of one model at the same time, or an ID that a reporter has several times.
 fn of_measure(evidence: &JoinEvidence<'_>, one: usize, other: usize) -> Option<Worth> {
     let (a, b) = (evidence.reports.get(one)?, evidence.reports.get(other)?);
+    let near = nearness(a, b)?;
+    let has_id = have_same_id(a, b) && near < 2;
     let is_same = same_tokens(a, b) == Some(true) && same_model(a, b) == Some(true);
-    let near = nearness(a, b).filter(|_| is_same)?;
-    let agreeing =
-        u8::from(a.usage.prompt_tokens == b.usage.prompt_tokens) + u8::from(a.outcome == b.outcome);
-    Some(worth(agreeing, near, gap(a, b), a, b))
+    let agreeing = 4 * u8::from(has_id)
+        + 2 * u8::from(a.usage.prompt_tokens == b.usage.prompt_tokens)
+        + u8::from(a.outcome == b.outcome);
+    (has_id || is_same).then(|| worth(agreeing, near, gap(a, b), a, b))
 }
 
 /// Weighs a report of the wire and one of a library at the same time, where nothing shows that they are two calls.
