@@ -24,7 +24,7 @@ mod tests;
 
 pub use classify::{child_type, span_type};
 pub use correlate::{
-    Ancestor, CallReport, Correlation, IndexEntry, LinePlace, RecordHeader, ReportedArguments, ToldCall,
+    Ancestor, CallReport, Correlation, IndexEntry, LinePlace, RecordHeader, ReportedArguments, JoinedCall,
     correlate, is_own_call, may_be_reported_twice,
 };
 pub use marks::{is_replayed, service_usage};

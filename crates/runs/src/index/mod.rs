@@ -23,7 +23,7 @@ use columns::{Columns, SpanColumns};
 use tracer_format::parse::parse_span;
 use tracer_format::project::{
     Ancestor, CallReport, Correlation, IndexEntry, LinePlace, Rank, RecordHeader, ReportedArguments,
-    ToldCall, correlate, fill, is_call, project_span,
+    JoinedCall, correlate, fill, is_call, project_span,
 };
 use tracer_format::{
     EventType, Outcome, Problem, Record, RecordedStatus, SPANS_FILE, SpanId, SpanRecord, Timestamp, TraceId,
@@ -265,28 +265,28 @@ impl LogIndex {
         self.calls_end = self.entries.len();
         self.calls.sort_by_key(|call| call.place);
         self.correlation = self.correlate();
-        let told: HashMap<u64, ToldCall> = self.correlation.told(&self.calls).collect();
+        let joined: HashMap<u64, JoinedCall> = self.correlation.joined(&self.calls).collect();
         for call in &self.calls {
             let Some(at) = entry_of_call(&self.entries, call) else {
                 continue;
             };
             let is_call = self.correlation.is_call(call.place.line);
             let is_leftover = self.correlation.is_leftover(call.place.line);
-            let told = told.get(&call.place.line);
+            let joined = joined.get(&call.place.line);
             if let Some(entry) = self.entries.get_mut(at) {
                 entry.mark_leftover(is_leftover);
                 entry.mark_step(!is_call && !is_leftover);
                 entry.set_outcome(if is_call {
-                    told.map_or(call.outcome, |told| told.outcome)
+                    joined.map_or(call.outcome, |joined| joined.outcome)
                 } else {
                     call.span_outcome
                 });
             }
-            if let Some(took) = told.and_then(|told| told.took) {
+            if let Some(took) = joined.and_then(|joined| joined.took) {
                 self.columns.set_duration(at, took);
             }
             let none = Usage::default();
-            let usage = told.map_or(&call.usage, |told| &told.usage);
+            let usage = joined.map_or(&call.usage, |joined| &joined.usage);
             if call.event_type != EventType::Unknown {
                 self.columns.set_tokens(at, if is_call { usage } else { &none });
             }

@@ -4,24 +4,21 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use super::groups::Groups;
-use super::report::CallReport;
+use super::report::{CallReport, Numbered};
 use super::{Ancestor, MAX_DEPTH};
 use crate::SpanId;
 
-/// The innermost agent of a reporter around a call.
-type Around = HashMap<u64, usize>;
+/// The innermost agent of each reporter around a call.
+type Around<'a> = HashMap<u64, Numbered<'a>>;
 
 /// Joins the spans that are one agent: each reporter tells of its calls. Calls are joined before.
-pub(super) fn join(
-    reports: &[CallReport],
+pub(super) fn join<'a>(
+    reports: &[Numbered<'a>],
     ancestor: impl Fn(SpanId) -> Option<Ancestor>,
-    groups: &mut Groups<'_>,
+    groups: &mut Groups<'a>,
 ) {
-    let numbered = || reports.iter().enumerate();
-    let agents: HashMap<SpanId, usize> = numbered()
-        .filter(|(_, report)| report.agent.is_some())
-        .map(|(at, report)| (report.span_id, at))
-        .collect();
+    let agents = reports.iter().filter(|report| report.agent.is_some());
+    let agents: HashMap<SpanId, Numbered<'_>> = agents.map(|report| (report.span_id, *report)).collect();
     if agents.len() < 2 {
         return;
     }
@@ -29,84 +26,82 @@ pub(super) fn join(
         std::iter::successors(report.parent, |span| ancestor(*span)?.parent)
             .take(MAX_DEPTH)
             .filter_map(|span| agents.get(&span).copied())
-            .collect::<Vec<usize>>()
+            .collect::<Vec<Numbered<'_>>>()
     };
-    let source = |at: usize| reports.get(at).map_or(0, |report| report.source);
-    let mut around: HashMap<usize, Around> = HashMap::new();
-    let mut within: HashMap<usize, Vec<usize>> = HashMap::new();
-    for (at, report) in numbered() {
+    let mut around: HashMap<usize, Around<'_>> = HashMap::new();
+    let mut within: HashMap<SpanId, Vec<Numbered<'_>>> = HashMap::new();
+    for report in reports {
         let above = agents_above(report);
         if report.agent.is_some() {
             if let Some(outer) = above.first() {
-                within.entry(*outer).or_default().push(at);
+                within.entry(outer.span_id).or_default().push(*report);
             }
             continue;
         }
-        let around = around.entry(groups.root(at)).or_default();
+        let around = around.entry(groups.root(*report)).or_default();
         for agent in above {
-            around.entry(source(agent)).or_insert(agent);
+            around.entry(agent.source).or_insert(agent);
         }
     }
     // Number of calls that two agents share, and of calls of an agent that another reporter has in one of its own.
-    let mut shared: HashMap<(usize, usize), usize> = HashMap::new();
-    let mut reported: HashMap<(usize, u64), usize> = HashMap::new();
-    let mut has_calls: HashSet<usize> = HashSet::new();
+    let mut shared: HashMap<(SpanId, SpanId), usize> = HashMap::new();
+    let mut reported: HashMap<(SpanId, u64), usize> = HashMap::new();
+    let mut has_calls: HashSet<SpanId> = HashSet::new();
     for agents in around.values() {
-        has_calls.extend(agents.values());
-        for (source, one) in agents {
-            for (other_source, other) in agents.iter().filter(|(other, _)| *other != source) {
-                *reported.entry((*one, *other_source)).or_default() += 1;
-                if one < other {
-                    *shared.entry((*one, *other)).or_default() += 1;
+        has_calls.extend(agents.values().map(|agent| agent.span_id));
+        for one in agents.values() {
+            for other in agents.values().filter(|other| other.source != one.source) {
+                *reported.entry((one.span_id, other.source)).or_default() += 1;
+                if one.at < other.at {
+                    *shared.entry((one.span_id, other.span_id)).or_default() += 1;
                 }
             }
         }
     }
-    let mut pairs: Vec<((usize, usize), usize)> = shared.into_iter().collect();
-    pairs.sort_unstable_by_key(|(pair, calls)| {
-        let (one, other) = (reports.get(pair.0), reports.get(pair.1));
-        (
-            Reverse(*calls),
-            one.map(|one| one.span_id),
-            other.map(|other| other.span_id),
-        )
-    });
+    let mut pairs: Vec<((SpanId, SpanId), usize)> = shared.into_iter().collect();
+    pairs.sort_unstable_by_key(|(pair, calls)| (Reverse(*calls), *pair));
+    let agent = |span: SpanId| agents.get(&span).copied();
     for ((one, other), calls) in pairs {
-        let reported_of =
-            |one: usize, other: usize| reported.get(&(one, source(other))).copied().unwrap_or(0);
-        let (of_one, of_other) = (reported_of(one, other), reported_of(other, one));
-        let is_one = match names(reports, one, other) {
+        let (Some(one), Some(other)) = (agent(one), agent(other)) else {
+            continue;
+        };
+        let reported_of = |one: &CallReport, other: &CallReport| {
+            let reported = reported.get(&(one.span_id, other.source));
+            reported.copied().unwrap_or(0)
+        };
+        let (of_one, of_other) = (reported_of(&one, &other), reported_of(&other, &one));
+        let is_one = match have_same_name(&one, &other) {
             // Of calls that nothing tells apart some may be joined crosswise.
             Some(are_equal) => are_equal && 2 * calls > of_one.min(of_other),
             None => calls == of_one.max(of_other),
         };
-        if is_one && overlap(reports, one, other) && groups.may_join(one, other) {
+        if is_one && overlap(&one, &other) && groups.may_join(one, other) {
             groups.join(one, other);
         }
     }
     // Of the others the names say it, where each reporter has one with a name: that was said, and calls may be joined crosswise.
-    let mut by_name: HashMap<u64, Vec<usize>> = HashMap::new();
-    for (at, report) in numbered() {
+    let mut by_name: HashMap<u64, Vec<Numbered<'_>>> = HashMap::new();
+    for report in reports {
         if let Some(name) = report.agent.filter(|name| *name != 0)
-            && groups.members(at).len() == 1
+            && groups.members(*report).len() == 1
         {
-            by_name.entry(name).or_default().push(at);
+            by_name.entry(name).or_default().push(*report);
         }
     }
     for same in by_name.values() {
         if let [one, other] = *same.as_slice()
-            && overlap(reports, one, other)
+            && overlap(&one, &other)
             && groups.may_join(one, other)
         {
             groups.join(one, other);
         }
     }
     for (outer, inner) in within {
-        if let [inner] = inner.as_slice()
-            && source(outer) == source(*inner)
-            && !has_calls.contains(&outer)
-            && has_calls.contains(inner)
-            && names(reports, outer, *inner) == Some(true)
+        if let ([inner], Some(outer)) = (inner.as_slice(), agent(outer))
+            && outer.source == inner.source
+            && !has_calls.contains(&outer.span_id)
+            && has_calls.contains(&inner.span_id)
+            && have_same_name(&outer, inner) == Some(true)
         {
             groups.join(outer, *inner);
         }
@@ -114,12 +109,11 @@ pub(super) fn join(
 }
 
 /// Returns whether two agents have the same name; `None` where one has none.
-fn names(reports: &[CallReport], one: usize, other: usize) -> Option<bool> {
-    let name = |at: usize| reports.get(at)?.agent.filter(|name| *name != 0);
+fn have_same_name(one: &CallReport, other: &CallReport) -> Option<bool> {
+    let name = |report: &CallReport| report.agent.filter(|name| *name != 0);
     Some(name(one)? == name(other)?)
 }
 
-fn overlap(reports: &[CallReport], one: usize, other: usize) -> bool {
-    let pair = reports.get(one).zip(reports.get(other));
-    pair.is_some_and(|(one, other)| one.start <= other.end && other.start <= one.end)
+fn overlap(one: &CallReport, other: &CallReport) -> bool {
+    one.start <= other.end && other.start <= one.end
 }

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::Ancestor;
 use super::groups::Groups;
 use super::joins::{TOLERANCE, same_model, same_tokens};
-use super::report::CallReport;
+use super::report::{CallReport, Numbered};
 use crate::{EventType, Outcome, SpanId};
 
 /// Spans between a call and the one around it; more are not looked through.
@@ -28,55 +28,41 @@ pub(super) fn call_around(
     None
 }
 
-/// Makes reports that nest in each other one group where the outer one holds one call, or the attempts at one. Gives the reports
-/// that hold several calls of models: they are none.
-pub(super) fn fold(
-    reports: &[CallReport],
+/// Makes reports that nest in each other one group where the outer one holds one call, or the attempts at one. Gives the lines of
+/// the reports that hold several calls of models: they are none.
+pub(super) fn fold<'a>(
+    reports: &[Numbered<'a>],
     ancestor: impl Fn(SpanId) -> Option<Ancestor>,
-    groups: &mut Groups<'_>,
-) -> HashSet<usize> {
+    groups: &mut Groups<'a>,
+) -> HashSet<u64> {
     let mut steps = HashSet::new();
     take_places(reports, groups);
     // The calls within each call.
-    let mut held: HashMap<SpanId, Vec<usize>> = HashMap::new();
-    for (at, report) in reports.iter().enumerate() {
-        if !report.is_addition
-            && let Some(outer) = call_around(report, &ancestor)
-        {
-            held.entry(outer).or_default().push(at);
+    let mut held: HashMap<SpanId, Vec<Numbered<'_>>> = HashMap::new();
+    for report in reports.iter().filter(|report| !report.is_addition) {
+        if let Some(outer) = call_around(report, &ancestor) {
+            held.entry(outer).or_default().push(*report);
         }
     }
-    if held.is_empty() {
-        return steps;
-    }
-    for (outer_at, outer) in reports.iter().enumerate() {
-        let held = held.get(&outer.span_id).map(Vec::as_slice).unwrap_or_default();
-        let mut lasting = held
-            .iter()
-            .filter(|at| reports.get(**at).is_some_and(|held| !has_failed(held)));
+    for outer in reports {
+        let Some(held) = held.get(&outer.span_id) else {
+            continue;
+        };
+        let mut lasting = held.iter().filter(|held| !has_failed(held));
         let only = match (lasting.next(), lasting.next()) {
-            (Some(only), None) => Some(*only),
+            (Some(only), None) => Some(only),
             // All were refused: the last attempt.
-            (None, _) => held
-                .iter()
-                .copied()
-                .max_by_key(|at| reports.get(*at).map(|held| (held.start, held.span_id))),
+            (None, _) => held.iter().max_by_key(|held| (held.start, held.span_id)),
             (Some(_), Some(_)) => {
-                let are_recorded = outer.is_own
-                    && held
-                        .iter()
-                        .any(|at| reports.get(*at).is_some_and(|held| held.is_own));
+                let are_recorded = outer.is_own && held.iter().any(|held| held.is_own);
                 if outer.event_type == EventType::LlmCall && !outer.is_of_proxy && !are_recorded {
-                    steps.insert(outer_at);
+                    steps.insert(outer.place.line);
                 }
                 None
             }
         };
-        if let Some(only) = only
-            && let Some(inner) = reports.get(only)
-            && nests_in(inner, outer)
-        {
-            groups.join(outer_at, only);
+        if let Some(only) = only.filter(|inner| nests_in(inner, outer)) {
+            groups.join(*outer, *only);
         }
     }
     steps
@@ -84,17 +70,15 @@ pub(super) fn fold(
 
 /// Joins each span that outlived its run with its stand-in, and what came later of a call with its span: that is its parent, as
 /// its ID was taken, and began when it did.
-fn take_places(reports: &[CallReport], groups: &mut Groups<'_>) {
-    let numbered = || reports.iter().enumerate();
-    let by_span: HashMap<SpanId, usize> = numbered().map(|(at, report)| (report.span_id, at)).collect();
-    for (at, report) in numbered() {
-        let parent = report.parent.and_then(|parent| by_span.get(&parent)).copied();
-        if let Some(outer_at) = parent
-            && let Some(outer) = reports.get(outer_at)
+fn take_places<'a>(reports: &[Numbered<'a>], groups: &mut Groups<'a>) {
+    let by_span: HashMap<SpanId, Numbered<'_>> =
+        reports.iter().map(|report| (report.span_id, *report)).collect();
+    for report in reports {
+        if let Some(outer) = report.parent.and_then(|parent| by_span.get(&parent))
             && (outer.event_type, outer.name, outer.start) == (report.event_type, report.name, report.start)
             && (outer.is_stand_in || report.is_addition)
         {
-            groups.join(outer_at, at);
+            groups.join(*outer, *report);
         }
     }
 }

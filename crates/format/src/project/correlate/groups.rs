@@ -1,67 +1,60 @@
 //! Groups of reports: disjoint sets with their members.
 
-use super::report::CallReport;
+use super::report::Numbered;
 
 /// The groups that reports form.
 pub(super) struct Groups<'a> {
-    reports: &'a [CallReport],
-    /// The member by which the group of each report is known.
+    /// The report by which the group of each one is known.
     roots: Vec<usize>,
     /// The members of each group, at the place of that one.
-    members: Vec<Vec<usize>>,
+    members: Vec<Vec<Numbered<'a>>>,
 }
 
 impl<'a> Groups<'a> {
     /// Each report by itself.
-    pub(super) fn of(reports: &'a [CallReport]) -> Self {
+    pub(super) fn of(reports: &[Numbered<'a>]) -> Self {
         Self {
-            reports,
             roots: (0..reports.len()).collect(),
-            members: (0..reports.len()).map(|at| vec![at]).collect(),
+            members: reports.iter().map(|report| vec![*report]).collect(),
         }
     }
 
-    pub(super) fn root(&self, at: usize) -> usize {
-        self.roots.get(at).copied().unwrap_or(at)
+    pub(super) fn root(&self, report: Numbered<'_>) -> usize {
+        self.roots.get(report.at).copied().unwrap_or(report.at)
     }
 
     /// The members of the group of a report.
-    pub(super) fn members(&self, at: usize) -> &[usize] {
-        let members = self.members.get(self.root(at));
+    pub(super) fn members(&self, report: Numbered<'_>) -> &[Numbered<'a>] {
+        let members = self.members.get(self.root(report));
         members.map(Vec::as_slice).unwrap_or_default()
     }
 
-    fn sources(&self, at: usize) -> impl Iterator<Item = u64> {
-        let members = self.members(at).iter();
-        members.filter_map(|at| Some(self.reports.get(*at)?.source))
-    }
-
     /// Returns whether a reporter has a part in the group of a report.
-    pub(super) fn has_source(&self, at: usize, source: u64) -> bool {
-        self.sources(at).any(|known| known == source)
+    pub(super) fn has_source(&self, report: Numbered<'_>, source: u64) -> bool {
+        self.members(report).iter().any(|member| member.source == source)
     }
 
     /// Returns whether two groups may be one call: no reporter reports a call twice.
-    pub(super) fn may_join(&self, one: usize, other: usize) -> bool {
-        let mut sources = self.sources(other);
-        self.root(one) != self.root(other) && !sources.any(|source| self.has_source(one, source))
+    pub(super) fn may_join(&self, one: Numbered<'_>, other: Numbered<'_>) -> bool {
+        let mut others = self.members(other).iter();
+        self.root(one) != self.root(other) && !others.any(|other| self.has_source(one, other.source))
     }
 
     /// Makes two groups one.
-    pub(super) fn join(&mut self, one: usize, other: usize) {
-        let (one, other) = (self.root(one), self.root(other));
-        if one == other {
+    pub(super) fn join(&mut self, one: Numbered<'_>, other: Numbered<'_>) {
+        if self.root(one) == self.root(other) {
             return;
         }
         let is_smaller = self.members(one).len() < self.members(other).len();
         let (kept, moved) = if is_smaller { (other, one) } else { (one, other) };
+        let (kept, moved) = (self.root(kept), self.root(moved));
         let members = self
             .members
             .get_mut(moved)
             .map(std::mem::take)
             .unwrap_or_default();
         for member in &members {
-            if let Some(root) = self.roots.get_mut(*member) {
+            if let Some(root) = self.roots.get_mut(member.at) {
                 *root = kept;
             }
         }
@@ -71,7 +64,7 @@ impl<'a> Groups<'a> {
     }
 
     /// The groups of two and more.
-    pub(super) fn into_joined(self) -> impl Iterator<Item = Vec<usize>> {
+    pub(super) fn into_joined(self) -> impl Iterator<Item = Vec<Numbered<'a>>> {
         self.members.into_iter().filter(|members| members.len() > 1)
     }
 }

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BinaryHeap, HashMap, HashSet};
 
 use super::arguments::ReportedArguments;
 use super::groups::Groups;
-use super::report::CallReport;
+use super::report::{CallReport, Numbered};
 use crate::project::LinePlace;
 use crate::{EventType, Outcome, SpanId, Usage};
 
@@ -33,15 +33,17 @@ pub(super) struct Unsure {
 /// Two reports that may be one call: how much speaks for it, less is more.
 type Worth = (Reverse<u8>, u8, i64, i64, SpanId, SpanId);
 
+/// Such a pair.
+type Pair<'a> = (Worth, Numbered<'a>, Numbered<'a>);
+
 /// Evidence about the reports of a run for joining them.
 pub(super) struct JoinEvidence<'a> {
-    reports: &'a [CallReport],
     /// IDs that the wire knows: those that others made up prove nothing.
     wire_ids: HashSet<u64>,
     /// IDs that one reporter has in several calls.
     shared_ids: HashSet<u64>,
     /// The calls of models by when they ended: who asked for the tools that were asked for then.
-    asking: HashMap<i64, Option<usize>>,
+    asking: HashMap<i64, Option<Numbered<'a>>>,
     has_wire: bool,
     arguments: HashMap<usize, ReportedArguments>,
     /// Places, by libraries, of the model call that asked for a tool, by the index of the tool's report; `true` where
@@ -52,9 +54,8 @@ pub(super) struct JoinEvidence<'a> {
 }
 
 impl<'a> JoinEvidence<'a> {
-    pub(super) fn of(reports: &'a [CallReport]) -> Self {
+    pub(super) fn of(reports: &[Numbered<'a>]) -> Self {
         let mut evidence = Self {
-            reports,
             wire_ids: HashSet::new(),
             shared_ids: HashSet::new(),
             asking: HashMap::new(),
@@ -64,7 +65,7 @@ impl<'a> JoinEvidence<'a> {
             unsure: HashMap::new(),
         };
         let mut seen = HashSet::new();
-        for (at, report) in reports.iter().enumerate() {
+        for report in reports {
             if report.id != 0
                 && !report.is_fetch
                 && !seen.insert((report.source, report.event_type, report.id))
@@ -83,14 +84,14 @@ impl<'a> JoinEvidence<'a> {
                     .asking
                     .entry(report.end)
                     .and_modify(|other| *other = None)
-                    .or_insert(Some(at));
+                    .or_insert(Some(*report));
             }
         }
         evidence
     }
 
     /// The call of a model that asked for a tool that only messages show.
-    pub(super) fn asked_by(&self, tool: &CallReport) -> Option<usize> {
+    pub(super) fn asked_by(&self, tool: &CallReport) -> Option<Numbered<'a>> {
         tool.is_derived
             .then(|| self.asking.get(&tool.start).copied().flatten())
             .flatten()
@@ -106,55 +107,38 @@ impl<'a> JoinEvidence<'a> {
     }
 
     /// Finds where the calls of models were made that asked for tools.
-    fn find_asked_in(&mut self, tools: &[usize], groups: &Groups<'_>) {
-        for at in tools {
-            let asking = self.reports.get(*at).and_then(|tool| self.asked_by(tool));
-            let members = asking.map(|asking| groups.members(asking)).unwrap_or_default();
-            let libraries = members.iter().filter_map(|member| self.reports.get(*member));
-            let asking = asking.and_then(|at| self.unsure(self.reports.get(at)?.place.line));
-            let is_sure = |source: &u64| asking.is_none_or(|unsure| !unsure.sources.contains(source));
+    fn find_asked_in(&mut self, tools: &[Numbered<'_>], groups: &Groups<'_>) {
+        for tool in tools {
+            let Some(asking) = self.asked_by(tool) else {
+                continue;
+            };
+            let unsure = self.unsure(asking.place.line);
+            let is_sure = |source: &u64| unsure.is_none_or(|unsure| !unsure.sources.contains(source));
+            let libraries = groups.members(asking).iter().filter(|member| !member.is_of_proxy);
             let said: Vec<(SpanId, bool)> = libraries
-                .filter(|library| !library.is_of_proxy)
                 .filter_map(|library| Some((library.parent?, is_sure(&library.source))))
                 .collect();
-            if !said.is_empty() {
-                self.asked_in.insert(*at, said);
-            }
-        }
-    }
-
-    fn read_arguments(
-        &mut self,
-        at: usize,
-        content: &mut impl FnMut(LinePlace) -> Option<ReportedArguments>,
-    ) {
-        if let Some(report) = self.reports.get(at) {
-            self.arguments
-                .entry(at)
-                .or_insert_with(|| content(report.place).unwrap_or_default());
+            self.asked_in.insert(tool.at, said);
         }
     }
 
     /// Returns whether both reports have the same arguments; `None` where that is not known.
-    fn same_arguments(&self, one: usize, other: usize) -> Option<bool> {
-        self.arguments.get(&one)?.agree(self.arguments.get(&other)?)
+    fn same_arguments(&self, one: Numbered<'_>, other: Numbered<'_>) -> Option<bool> {
+        self.arguments.get(&one.at)?.agree(self.arguments.get(&other.at)?)
     }
 
     /// Returns whether the evidence shows that two reports are two calls.
-    fn contradict(&self, one: usize, other: usize) -> bool {
-        let (Some(a), Some(b)) = (self.reports.get(one), self.reports.get(other)) else {
-            return true;
-        };
+    fn contradict(&self, a: Numbered<'_>, b: Numbered<'_>) -> bool {
         let is_elsewhere = |report: &CallReport, other: &CallReport| {
             other.is_of_proxy && report.id != 0 && other.id != 0 && self.wire_ids.contains(&report.id)
         };
-        if !have_same_id(a, b) && (is_elsewhere(a, b) || is_elsewhere(b, a)) {
+        if !have_same_id(&a, &b) && (is_elsewhere(&a, &b) || is_elsewhere(&b, &a)) {
             return true;
         }
         match a.event_type {
             EventType::LlmCall if a.is_fetch || b.is_fetch => false,
-            EventType::LlmCall => same_model(a, b) == Some(false) || same_tokens(a, b) == Some(false),
-            _ => match self.same_arguments(one, other) {
+            EventType::LlmCall => same_model(&a, &b) == Some(false) || same_tokens(&a, &b) == Some(false),
+            _ => match self.same_arguments(a, b) {
                 Some(are_same) => !are_same,
                 None => a.name != b.name && a.name != 0 && b.name != 0,
             },
@@ -235,7 +219,7 @@ fn gap(one: &CallReport, other: &CallReport) -> i64 {
 }
 
 /// A kind of evidence: whether it speaks for a pair, and how strongly.
-type Speaks = fn(&JoinEvidence<'_>, usize, usize) -> Option<Worth>;
+type Speaks = fn(&JoinEvidence<'_>, Numbered<'_>, Numbered<'_>) -> Option<Worth>;
 
 fn worth(agreeing: u8, near: u8, gap: i64, one: &CallReport, other: &CallReport) -> Worth {
     let (first, second) = if (one.start, one.span_id) <= (other.start, other.span_id) {
@@ -254,29 +238,22 @@ fn worth(agreeing: u8, near: u8, gap: i64, one: &CallReport, other: &CallReport)
 }
 
 /// Joins the reports of one call, see the module.
-pub(super) fn join(
-    evidence: &mut JoinEvidence<'_>,
-    is_call: impl Fn(usize) -> bool,
+pub(super) fn join<'a>(
+    evidence: &mut JoinEvidence<'a>,
+    mut calls: Vec<Numbered<'a>>,
     mut content: impl FnMut(LinePlace) -> Option<ReportedArguments>,
-    groups: &mut Groups<'_>,
+    groups: &mut Groups<'a>,
 ) {
-    let of_type = |event_type: EventType| {
-        let reports = evidence.reports.iter().enumerate();
-        let mut of_type: Vec<usize> = reports
-            .filter(|(at, report)| report.event_type == event_type && is_call(*at))
-            .map(|(at, _)| at)
-            .collect();
-        of_type.sort_by_key(|at| {
-            evidence
-                .reports
-                .get(*at)
-                .map(|report| (report.start, report.span_id))
-        });
-        of_type
+    calls.sort_by_key(|report| (report.start, report.span_id));
+    let of_type = |event_type| {
+        let calls = calls.iter().copied();
+        calls
+            .filter(move |report| report.event_type == event_type)
+            .collect::<Vec<_>>()
     };
     let models = of_type(EventType::LlmCall);
-    join_fetches(evidence.reports, &models, groups);
-    if has_several_sources(evidence.reports, &models) {
+    join_fetches(&models, groups);
+    if has_several_sources(&models) {
         join_by_id(evidence, &models, groups);
         join_near(evidence, &models, of_measure, groups);
         let candidates = join_near(evidence, &models, of_set, groups);
@@ -292,11 +269,12 @@ pub(super) fn join(
         );
     }
     let tools = of_type(EventType::ToolCall);
-    if has_several_sources(evidence.reports, &tools) {
+    if has_several_sources(&tools) {
         evidence.find_asked_in(&tools, groups);
         join_by_id(evidence, &tools, groups);
-        for at in unfinished(evidence.reports, &tools, groups) {
-            evidence.read_arguments(at, &mut content);
+        for tool in unfinished(&tools, groups) {
+            let arguments = content(tool.place).unwrap_or_default();
+            evidence.arguments.insert(tool.at, arguments);
         }
         // A tool may run at any time until its result is there; and a place that is not sure, the last bit, makes no other so.
         let says_more = |worth: &Worth, best: &Worth| worth.0.0 / 2 < best.0.0 / 2;
@@ -307,87 +285,76 @@ pub(super) fn join(
 
 /// Joins what asked again for an answer with the call that created it, or else with what asked first, however often and
 /// whenever it asked: by the answer's ID.
-fn join_fetches(reports: &[CallReport], models: &[usize], groups: &mut Groups<'_>) {
-    let report = |at: &usize| reports.get(*at);
-    if !models
-        .iter()
-        .any(|at| report(at).is_some_and(|report| report.is_fetch))
-    {
+fn join_fetches<'a>(models: &[Numbered<'a>], groups: &mut Groups<'a>) {
+    let mut created: HashMap<u64, Numbered<'_>> = HashMap::new();
+    for fetch in models.iter().filter(|report| report.is_fetch && report.id != 0) {
+        created.entry(fetch.id).or_insert(*fetch);
+    }
+    if created.is_empty() {
         return;
     }
-    let mut by_id: HashMap<u64, Vec<usize>> = HashMap::new();
-    for at in models {
-        if let Some(id) = report(at).map(|report| report.id).filter(|id| *id != 0) {
-            by_id.entry(id).or_default().push(*at);
+    for report in models {
+        if let Some(first) = created.get_mut(&report.id) {
+            let rank =
+                |report: &CallReport| (report.is_fetch, !report.is_of_proxy, report.start, report.span_id);
+            *first = if rank(report) < rank(first) {
+                *report
+            } else {
+                *first
+            };
         }
     }
-    for mut same in by_id.into_values() {
-        same.sort_by_key(|at| {
-            report(at).map(|report| (report.is_fetch, !report.is_of_proxy, report.start, report.span_id))
-        });
-        let Some((first, others)) = same.split_first() else {
-            continue;
-        };
-        let fetches = others
-            .iter()
-            .filter(|at| report(at).is_some_and(|report| report.is_fetch));
-        for fetch in fetches {
+    for fetch in models.iter().filter(|report| report.is_fetch) {
+        if let Some(first) = created.get(&fetch.id) {
             groups.join(*first, *fetch);
         }
     }
 }
 
-fn has_several_sources(reports: &[CallReport], of_type: &[usize]) -> bool {
-    let mut sources = of_type.iter().filter_map(|at| Some(reports.get(*at)?.source));
-    let first = sources.next();
-    sources.any(|source| Some(source) != first)
+fn has_several_sources(calls: &[Numbered<'_>]) -> bool {
+    calls
+        .first()
+        .is_some_and(|first| calls.iter().any(|call| call.source != first.source))
 }
 
 /// The reports whose group some reporter has no part in yet.
-fn unfinished(reports: &[CallReport], of_type: &[usize], groups: &Groups<'_>) -> Vec<usize> {
-    let sources: HashSet<u64> = of_type
-        .iter()
-        .filter_map(|at| Some(reports.get(*at)?.source))
-        .collect();
-    let is_open = |at: &usize| sources.iter().any(|source| !groups.has_source(*at, *source));
-    of_type.iter().copied().filter(is_open).collect()
+fn unfinished<'a>(calls: &[Numbered<'a>], groups: &Groups<'_>) -> Vec<Numbered<'a>> {
+    let sources: HashSet<u64> = calls.iter().map(|call| call.source).collect();
+    let is_open = |call: &Numbered<'_>| sources.iter().any(|source| !groups.has_source(*call, *source));
+    calls.iter().copied().filter(is_open).collect()
 }
 
 /// Returns whether two groups may be one call.
-fn may_join(evidence: &JoinEvidence<'_>, one: usize, other: usize, groups: &Groups<'_>) -> bool {
-    if !groups.may_join(one, other) {
-        return false;
-    }
-    let (ones, others) = (groups.members(one), groups.members(other));
-    !ones
-        .iter()
-        .any(|one| others.iter().any(|other| evidence.contradict(*one, *other)))
+fn may_join(
+    evidence: &JoinEvidence<'_>,
+    one: Numbered<'_>,
+    other: Numbered<'_>,
+    groups: &Groups<'_>,
+) -> bool {
+    let (mut ones, others) = (groups.members(one).iter(), groups.members(other));
+    groups.may_join(one, other)
+        && !ones.any(|one| others.iter().any(|other| evidence.contradict(*one, *other)))
 }
 
 /// Joins reports that have one ID, at any time, where no reporter has it twice.
-fn join_by_id(evidence: &JoinEvidence<'_>, of_type: &[usize], groups: &mut Groups<'_>) {
-    let mut first_with: HashMap<u64, usize> = HashMap::new();
-    for at in of_type {
-        let Some(report) = evidence.reports.get(*at) else {
-            continue;
-        };
+fn join_by_id<'a>(evidence: &JoinEvidence<'_>, calls: &[Numbered<'a>], groups: &mut Groups<'a>) {
+    let mut first_with: HashMap<u64, Numbered<'_>> = HashMap::new();
+    for report in calls {
         let ids = [report.id, report.request_id].into_iter();
         for id in ids.filter(|id| *id != 0 && !evidence.shared_ids.contains(id)) {
-            let first = *first_with.entry(id).or_insert(*at);
+            let first = *first_with.entry(id).or_insert(*report);
             // Such an ID is one call's, whatever else is said of it; but no tool runs when its result is there.
-            let is_in_time = evidence.reports.get(first).is_some_and(|first| {
-                begins_before_result(first, report) && begins_before_result(report, first)
-            });
-            if is_in_time && groups.may_join(first, *at) {
-                groups.join(first, *at);
+            let is_in_time = begins_before_result(&first, report) && begins_before_result(report, &first);
+            if is_in_time && groups.may_join(first, *report) {
+                groups.join(first, *report);
             }
         }
     }
 }
 
 /// As many tokens of one model at the same time, or an ID that a reporter has several times.
-fn of_measure(evidence: &JoinEvidence<'_>, one: usize, other: usize) -> Option<Worth> {
-    let (a, b) = (evidence.reports.get(one)?, evidence.reports.get(other)?);
+fn of_measure(_: &JoinEvidence<'_>, a: Numbered<'_>, b: Numbered<'_>) -> Option<Worth> {
+    let (a, b) = (a.report(), b.report());
     let near = nearness(a, b)?;
     let has_id = have_same_id(a, b) && near < 2;
     let is_same = same_tokens(a, b) == Some(true) && same_model(a, b) == Some(true);
@@ -398,8 +365,8 @@ fn of_measure(evidence: &JoinEvidence<'_>, one: usize, other: usize) -> Option<W
 }
 
 /// Weighs a report of the wire and one of a library at the same time, where nothing shows that they are two calls.
-fn of_set(evidence: &JoinEvidence<'_>, one: usize, other: usize) -> Option<Worth> {
-    let (a, b) = (evidence.reports.get(one)?, evidence.reports.get(other)?);
+fn of_set(_: &JoinEvidence<'_>, a: Numbered<'_>, b: Numbered<'_>) -> Option<Worth> {
+    let (a, b) = (a.report(), b.report());
     if a.is_of_proxy == b.is_of_proxy {
         return None;
     }
@@ -431,14 +398,14 @@ fn begins_before_result(asked: &CallReport, ran: &CallReport) -> bool {
 
 /// A tool that ran between when it was asked for and its result, by its name or its arguments; it may have begun before the
 /// answer had ended that asks for it.
-fn of_frame(evidence: &JoinEvidence<'_>, one: usize, other: usize) -> Option<Worth> {
-    let (a, b) = (evidence.reports.get(one)?, evidence.reports.get(other)?);
+fn of_frame(evidence: &JoinEvidence<'_>, one: Numbered<'_>, other: Numbered<'_>) -> Option<Worth> {
+    let (a, b) = (one.report(), other.report());
     let arguments = evidence.same_arguments(one, other);
     let is_same_name = a.name == b.name && a.name != 0;
     let has_id = have_same_id(a, b);
     let (asked, ran) = match (a.is_derived, b.is_derived) {
-        (true, false) => (a, b),
-        (false, true) => (b, a),
+        (true, false) => (one, other),
+        (false, true) => (other, one),
         (true, true) => return None,
         // Neither says when it was asked for: two that ran at once.
         (false, false) => {
@@ -451,22 +418,17 @@ fn of_frame(evidence: &JoinEvidence<'_>, one: usize, other: usize) -> Option<Wor
     if !has_id && !is_same_name && arguments != Some(true) {
         return None;
     }
-    let asking = evidence.asked_by(asked).and_then(|at| evidence.reports.get(at));
+    let asking = evidence.asked_by(&asked);
     let ends_in_time = ran.end <= asked.seen_end().saturating_add(TOLERANCE);
     let is_framed =
-        ends_in_time && ran.start >= asked.start - TOLERANCE || has_id && begins_before_result(asked, ran);
+        ends_in_time && ran.start >= asked.start - TOLERANCE || has_id && begins_before_result(&asked, &ran);
     let is_early = ends_in_time && ran.start >= asking.map_or(asked.start, |asking| asking.start);
     if !is_framed && !is_early {
         return None;
     }
-    let (asked_at, ran_in) = if a.is_derived {
-        (one, b.parent)
-    } else {
-        (other, a.parent)
-    };
-    let places = evidence.asked_in.get(&asked_at).into_iter().flatten();
+    let places = evidence.asked_in.get(&asked.at).into_iter().flatten();
     let is_same_place = places
-        .filter(|(place, _)| ran_in == Some(*place))
+        .filter(|(place, _)| ran.parent == Some(*place))
         .map(|(_, is_sure)| *is_sure)
         .max();
     let is_between = asked.start <= ran.start && ran.end <= asked.seen_end();
@@ -476,7 +438,7 @@ fn of_frame(evidence: &JoinEvidence<'_>, one: usize, other: usize) -> Option<Wor
         + 16 * u8::from(is_same_place == Some(true))
         + 8 * u8::from(is_same_name)
         + 4 * u8::from(is_between)
-        + 2 * u8::from(has_failed(asked) == has_failed(ran))
+        + 2 * u8::from(has_failed(&asked) == has_failed(&ran))
         + u8::from(is_same_place == Some(false));
     let near = u8::from(asked.seen_end() == i64::MAX);
     Some(worth(
@@ -489,26 +451,23 @@ fn of_frame(evidence: &JoinEvidence<'_>, one: usize, other: usize) -> Option<Wor
 }
 
 /// Joins the pairs of reports near each other in time that some evidence speaks for, the strongest first.
-fn join_near(
+fn join_near<'a>(
     evidence: &JoinEvidence<'_>,
-    of_type: &[usize],
+    calls: &[Numbered<'a>],
     speaks: Speaks,
-    groups: &mut Groups<'_>,
-) -> Vec<(Worth, usize, usize)> {
-    let mut pairs: Vec<(Worth, usize, usize)> = Vec::new();
-    let unfinished = unfinished(evidence.reports, of_type, groups).into_iter();
-    let spans = unfinished.filter_map(|at| {
-        let report = evidence.reports.get(at)?;
-        Some((at, report.start, report.seen_end().saturating_add(TOLERANCE)))
-    });
-    each_at_once(spans, |other, at| {
-        if let Some(worth) = speaks(evidence, other, at)
-            && may_join(evidence, other, at, groups)
+    groups: &mut Groups<'a>,
+) -> Vec<Pair<'a>> {
+    let mut pairs: Vec<Pair<'_>> = Vec::new();
+    let unfinished = unfinished(calls, groups).into_iter();
+    let spans = unfinished.map(|call| (call, call.start, call.seen_end().saturating_add(TOLERANCE)));
+    each_at_once(spans, |one, other| {
+        if let Some(worth) = speaks(evidence, one, other)
+            && may_join(evidence, one, other, groups)
         {
-            pairs.push((worth, other, at));
+            pairs.push((worth, one, other));
         }
     });
-    pairs.sort_unstable();
+    pairs.sort_unstable_by_key(|(worth, one, other)| (*worth, one.at, other.at));
     for (_, one, other) in &pairs {
         if may_join(evidence, *one, *other, groups) {
             groups.join(*one, *other);
@@ -518,17 +477,17 @@ fn join_near(
 }
 
 /// Gives each span, of those in the order of their starts, with the latest ones that are open then.
-fn each_at_once<T: Ord>(spans: impl Iterator<Item = (usize, T, T)>, mut pair: impl FnMut(usize, usize)) {
-    let mut open: BTreeMap<usize, usize> = BTreeMap::new();
+fn each_at_once<C: Copy, T: Ord>(spans: impl Iterator<Item = (C, T, T)>, mut pair: impl FnMut(C, C)) {
+    let mut open: BTreeMap<usize, C> = BTreeMap::new();
     let mut ends: BinaryHeap<Reverse<(T, usize)>> = BinaryHeap::new();
-    for (number, (at, start, end)) in spans.enumerate() {
+    for (number, (call, start, end)) in spans.enumerate() {
         while let Some(first) = ends.peek_mut().filter(|first| first.0.0 < start) {
             let Reverse((_, ended)) = PeekMut::pop(first);
             open.remove(&ended);
         }
         let latest_first = open.values().rev().take(MAX_OPEN);
-        latest_first.for_each(|other| pair(*other, at));
-        open.insert(number, at);
+        latest_first.for_each(|other| pair(*other, call));
+        open.insert(number, call);
         ends.push(Reverse((end, number)));
     }
 }
@@ -537,39 +496,33 @@ fn each_at_once<T: Ord>(spans: impl Iterator<Item = (usize, T, T)>, mut pair: im
 /// is not known where it was made, then, but that it was in what lies around all of them.
 fn find_unsure(
     evidence: &mut JoinEvidence<'_>,
-    candidates: Vec<(Worth, usize, usize)>,
+    candidates: Vec<Pair<'_>>,
     is_clear: impl Fn(&Worth, &Worth) -> bool,
-    groups: &mut Groups<'_>,
+    groups: &Groups<'_>,
 ) {
-    // Of each of these and each library the report that was taken for it.
-    let mut joined: HashMap<(usize, u64), (Worth, &CallReport)> = HashMap::new();
-    let reports = evidence.reports;
-    let pairs = candidates.into_iter().filter_map(|(worth, one, other)| {
-        let is_wire = |at: usize| evidence.reports.get(at).map(|report| report.is_of_proxy);
-        match (is_wire(one)?, is_wire(other)?) {
-            (true, false) => Some((worth, one, other)),
-            (false, true) => Some((worth, other, one)),
-            _ => None,
-        }
-    });
-    let pairs: Vec<(Worth, usize, usize)> = pairs.collect();
-    for (worth, wire, library) in &pairs {
-        if groups.root(*wire) == groups.root(*library)
-            && let Some(taken) = reports.get(*library)
-        {
-            joined.entry((*wire, taken.source)).or_insert((*worth, taken));
-        }
+    let pairs =
+        candidates
+            .into_iter()
+            .filter_map(|(worth, one, other)| match (one.is_of_proxy, other.is_of_proxy) {
+                (true, false) => Some((worth, one, other)),
+                (false, true) => Some((worth, other, one)),
+                _ => None,
+            });
+    let (taken, left): (Vec<Pair<'_>>, Vec<Pair<'_>>) =
+        pairs.partition(|(_, wire, library)| groups.root(*wire) == groups.root(*library));
+    // Of each call on the wire and each library the report that was taken for it.
+    let mut joined: HashMap<(usize, u64), (Worth, Numbered<'_>)> = HashMap::new();
+    for (worth, wire, library) in taken {
+        joined
+            .entry((wire.at, library.source))
+            .or_insert((worth, library));
     }
-    for (worth, wire, library) in pairs {
-        let (Some(report), Some(other)) = (reports.get(wire), reports.get(library)) else {
-            continue;
-        };
-        let Some((best, taken)) = joined.get(&(wire, other.source)) else {
-            continue;
-        };
-        let is_taken = groups.root(wire) == groups.root(library);
-        if !is_taken && taken.parent != other.parent && !is_clear(&worth, best) {
-            let unsure = evidence.unsure.entry(report.place.line).or_default();
+    for (worth, wire, other) in left {
+        if let Some((best, taken)) = joined.get(&(wire.at, other.source))
+            && taken.parent != other.parent
+            && !is_clear(&worth, best)
+        {
+            let unsure = evidence.unsure.entry(wire.place.line).or_default();
             unsure.sources.insert(other.source);
             unsure.places.extend(taken.parent.into_iter().chain(other.parent));
         }

@@ -18,6 +18,7 @@ mod report;
 
 pub use arguments::ReportedArguments;
 pub use entry::{IndexEntry, LinePlace, RecordHeader};
+use report::Numbered;
 pub(crate) use report::PROXY;
 pub use report::{CallReport, is_own_call, may_be_reported_twice};
 
@@ -96,7 +97,7 @@ pub struct Correlation {
 
 /// Facts of a call that is reported more than once, by all of its reports.
 #[derive(Debug, Clone, Copy)]
-pub struct ToldCall {
+pub struct JoinedCall {
     /// Its tokens.
     pub usage: Usage,
     /// Its outcome.
@@ -116,20 +117,26 @@ pub fn correlate(
     if reports.len() < 2 {
         return found;
     }
-    let mut groups = Groups::of(reports);
-    let mut steps = folds::fold(reports, &ancestor, &mut groups);
-    let mut evidence = JoinEvidence::of(reports);
-    joins::join(&mut evidence, |at| !steps.contains(&at), arguments, &mut groups);
+    let numbered = Numbered::all(reports);
+    let mut groups = Groups::of(&numbered);
+    let mut steps = folds::fold(&numbered, &ancestor, &mut groups);
+    let calls: Vec<Numbered<'_>> = numbered
+        .iter()
+        .copied()
+        .filter(|report| !steps.contains(&report.place.line))
+        .collect();
+    let mut evidence = JoinEvidence::of(&numbered);
+    joins::join(&mut evidence, calls, arguments, &mut groups);
     if evidence.has_wire() {
-        steps.extend(left_of_libraries(reports, &mut groups));
+        steps.extend(left_of_libraries(&numbered, &groups));
     }
-    agents::join(reports, &ancestor, &mut groups);
-    for step in steps.iter().filter_map(|at| reports.get(*at)) {
-        found.of(step.place.line).role = Role::Step;
+    agents::join(&numbered, &ancestor, &mut groups);
+    for line in steps {
+        found.of(line).role = Role::Step;
     }
     let joined: Vec<Vec<&CallReport>> = groups
         .into_joined()
-        .map(|members| members.into_iter().filter_map(|at| reports.get(at)).collect())
+        .map(|members| members.into_iter().map(Numbered::report).collect())
         .filter(|members: &Vec<&CallReport>| members.iter().all(|member| found.is_call(member.place.line)))
         .map(in_order)
         .collect();
@@ -161,15 +168,13 @@ fn in_order(mut group: Vec<&CallReport>) -> Vec<&CallReport> {
 
 /// The reports of calls of models by libraries that nothing joined with what the wire saw, and that are no calls: the wire saw
 /// each that was made. They are steps of the program: what the library did around a request, or an answer from its cache.
-fn left_of_libraries(reports: &[CallReport], groups: &mut Groups<'_>) -> Vec<usize> {
-    let is_model_call = |report: &&CallReport| report.event_type == EventType::LlmCall;
-    let wire = || {
-        reports
-            .iter()
-            .filter(is_model_call)
-            .filter(|report| report.is_of_proxy)
+fn left_of_libraries(reports: &[Numbered<'_>], groups: &Groups<'_>) -> Vec<u64> {
+    let models = || {
+        let models = reports.iter();
+        models.filter(|report| report.event_type == EventType::LlmCall)
     };
-    let models: HashSet<u64> = wire()
+    let wire = || models().filter(|report| report.is_of_proxy);
+    let seen: HashSet<u64> = wire()
         .flat_map(|report| [report.name, report.answered_by])
         .collect();
     let last = wire().map(|report| report.end).max().unwrap_or(i64::MIN);
@@ -191,13 +196,9 @@ fn left_of_libraries(reports: &[CallReport], groups: &mut Groups<'_>) -> Vec<usi
             .is_some_and(|(_, end)| *end <= report.end.saturating_add(TOLERANCE))
     };
     let mut left = Vec::new();
-    for (at, report) in reports.iter().enumerate() {
-        if report.event_type != EventType::LlmCall || report.is_of_proxy || report.is_own {
-            continue;
-        }
-        let members = groups.members(at);
-        let mut members = members.iter().filter_map(|at| reports.get(*at));
-        if members.clone().any(|member| member.is_of_proxy || member.is_own) {
+    for report in models() {
+        let mut members = groups.members(*report).iter();
+        if members.any(|member| member.is_of_proxy || member.is_own) {
             continue;
         }
         let mut names = [report.name, report.answered_by]
@@ -205,15 +206,16 @@ fn left_of_libraries(reports: &[CallReport], groups: &mut Groups<'_>) -> Vec<usi
             .filter(|name| *name != 0)
             .peekable();
         let names_none = names.peek().is_none();
-        let is_seen = names.any(|name| models.contains(&name));
-        let tells = members.any(CallReport::tells);
+        let is_seen = names.any(|name| seen.contains(&name));
+        let mut members = groups.members(*report).iter();
+        let tells = members.any(|member| member.tells());
         // A model that the wire never saw was called some other way, and so was one behind its end: but clocks differ.
         let is_of_wire = names_none || is_seen;
         if !tells
             || is_of_wire && holds_a_request(report)
             || is_seen && report.start <= last.saturating_add(CLOCK_DIFFERENCE)
         {
-            left.push(at);
+            left.push(report.place.line);
         }
     }
     left
@@ -384,34 +386,34 @@ impl Correlation {
     }
 
     /// The calls of which several reports, or a hedge, tell something else than their own span, by line.
-    pub fn told<'a>(&'a self, reports: &'a [CallReport]) -> impl Iterator<Item = (u64, ToldCall)> {
+    pub fn joined<'a>(&'a self, reports: &'a [CallReport]) -> impl Iterator<Item = (u64, JoinedCall)> {
         let by_line: HashMap<u64, &CallReport> =
             reports.iter().map(|report| (report.place.line, report)).collect();
         self.spans.iter().filter_map(move |(line, found)| {
             let report = by_line
                 .get(line)
                 .filter(|_| found.is_hedged || !found.repeats.is_empty())?;
-            let mut told = ToldCall {
+            let mut joined = JoinedCall {
                 usage: report.usage,
                 outcome: report.outcome,
                 took: None,
             };
             for other in found.repeats.iter().filter_map(|other| by_line.get(&other.line)) {
-                if takes_outcome(report.event_type, told.outcome, other.outcome, other.is_fetch) {
-                    told.outcome = other.outcome;
+                if takes_outcome(report.event_type, joined.outcome, other.outcome, other.is_fetch) {
+                    joined.outcome = other.outcome;
                 }
                 if other.is_fetch {
-                    take_larger(&mut told.usage, &other.usage);
+                    take_larger(&mut joined.usage, &other.usage);
                     let took = u64::try_from(other.end.saturating_sub(report.start)).ok();
-                    told.took = told.took.max(took.filter(|_| other.end > report.end));
+                    joined.took = joined.took.max(took.filter(|_| other.end > report.end));
                 } else {
-                    fill_usage(&mut told.usage, &other.usage);
+                    fill_usage(&mut joined.usage, &other.usage);
                 }
             }
             if found.is_hedged {
-                told.outcome = Outcome::Cancelled;
+                joined.outcome = Outcome::Cancelled;
             }
-            Some((*line, told))
+            Some((*line, joined))
         })
     }
 }

@@ -159,8 +159,10 @@ fn place_tools(found: &mut Correlation, reports: &[CallReport], evidence: &JoinE
         if !found.is_call(line) || found.found_parent(line).is_some() {
             continue;
         }
-        let asking = evidence.asked_by(tool).and_then(|at| reports.get(at));
-        let Some(asking) = asking.filter(|asking| asking.parent == tool.parent) else {
+        let Some(asking) = evidence
+            .asked_by(tool)
+            .filter(|asking| asking.parent == tool.parent)
+        else {
             continue;
         };
         let asking = found

@@ -1,6 +1,7 @@
 //! [`CallReport`]: the facts about a call from one span, without content.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ops::Deref;
 
 use super::super::classify::{
     has_answer, has_arguments, has_prompt, has_result, is_fetch, is_of_the_format, source_text, tool_name,
@@ -71,6 +72,32 @@ pub struct CallReport {
     pub(super) is_fetch: bool,
     /// Rank of the amount of information; the higher, the more.
     pub(super) richness: u8,
+}
+
+/// A report by its number among those of the run.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Numbered<'a> {
+    pub(super) at: usize,
+    report: &'a CallReport,
+}
+
+impl<'a> Numbered<'a> {
+    pub(super) fn all(reports: &'a [CallReport]) -> Vec<Self> {
+        let numbered = reports.iter().enumerate();
+        numbered.map(|(at, report)| Self { at, report }).collect()
+    }
+
+    pub(super) fn report(self) -> &'a CallReport {
+        self.report
+    }
+}
+
+impl Deref for Numbered<'_> {
+    type Target = CallReport;
+
+    fn deref(&self) -> &CallReport {
+        self.report
+    }
 }
 
 /// Returns whether a span is a call that a recorder of this format made: these alone are never correlated.
