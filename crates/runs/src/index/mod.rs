@@ -22,8 +22,8 @@ use crate::record_error::RecordError;
 use columns::{Columns, SpanColumns};
 use tracer_format::parse::parse_span;
 use tracer_format::project::{
-    Ancestor, CallReport, Correlation, IndexEntry, LinePlace, Rank, RecordHeader, ReportedArguments,
-    JoinedCall, correlate, fill, is_call, project_span,
+    Ancestor, CallReport, Correlation, IndexEntry, JoinedCall, LinePlace, Rank, RecordHeader,
+    ReportedArguments, SpanRole, correlate, fill, is_call, project_span,
 };
 use tracer_format::{
     EventType, Outcome, Problem, Record, RecordedStatus, SPANS_FILE, SpanId, SpanRecord, Timestamp, TraceId,
@@ -270,17 +270,12 @@ impl LogIndex {
             let Some(at) = entry_of_call(&self.entries, call) else {
                 continue;
             };
-            let is_call = self.correlation.is_call(call.place.line);
-            let is_leftover = self.correlation.is_leftover(call.place.line);
+            let role = self.correlation.role(call.place.line);
+            let is_call = role == SpanRole::Itself;
             let joined = joined.get(&call.place.line);
             if let Some(entry) = self.entries.get_mut(at) {
-                entry.mark_leftover(is_leftover);
-                entry.mark_step(!is_call && !is_leftover);
-                entry.set_outcome(if is_call {
-                    joined.map_or(call.outcome, |joined| joined.outcome)
-                } else {
-                    call.span_outcome
-                });
+                let outcome = joined.map_or(call.outcome, |joined| joined.outcome);
+                entry.set(role, if is_call { outcome } else { call.span_outcome });
             }
             if let Some(took) = joined.and_then(|joined| joined.took) {
                 self.columns.set_duration(at, took);

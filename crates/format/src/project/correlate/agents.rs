@@ -4,21 +4,22 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use super::groups::Groups;
-use super::report::{CallReport, Numbered};
+use super::report::{CallReport, NumberedReport};
 use super::{Ancestor, MAX_DEPTH};
 use crate::SpanId;
 
 /// The innermost agent of each reporter around a call.
-type Around<'a> = HashMap<u64, Numbered<'a>>;
+type Around<'a> = HashMap<u64, NumberedReport<'a>>;
 
 /// Joins the spans that are one agent: each reporter tells of its calls. Calls are joined before.
 pub(super) fn join<'a>(
-    reports: &[Numbered<'a>],
+    reports: &[NumberedReport<'a>],
     ancestor: impl Fn(SpanId) -> Option<Ancestor>,
     groups: &mut Groups<'a>,
 ) {
     let agents = reports.iter().filter(|report| report.agent.is_some());
-    let agents: HashMap<SpanId, Numbered<'_>> = agents.map(|report| (report.span_id, *report)).collect();
+    let agents: HashMap<SpanId, NumberedReport<'_>> =
+        agents.map(|report| (report.span_id, *report)).collect();
     if agents.len() < 2 {
         return;
     }
@@ -26,10 +27,10 @@ pub(super) fn join<'a>(
         std::iter::successors(report.parent, |span| ancestor(*span)?.parent)
             .take(MAX_DEPTH)
             .filter_map(|span| agents.get(&span).copied())
-            .collect::<Vec<Numbered<'_>>>()
+            .collect::<Vec<NumberedReport<'_>>>()
     };
     let mut around: HashMap<usize, Around<'_>> = HashMap::new();
-    let mut within: HashMap<SpanId, Vec<Numbered<'_>>> = HashMap::new();
+    let mut within: HashMap<SpanId, Vec<NumberedReport<'_>>> = HashMap::new();
     for report in reports {
         let above = agents_above(report);
         if report.agent.is_some() {
@@ -80,7 +81,7 @@ pub(super) fn join<'a>(
         }
     }
     // Of the others the names say it, where each reporter has one with a name: that was said, and calls may be joined crosswise.
-    let mut by_name: HashMap<u64, Vec<Numbered<'_>>> = HashMap::new();
+    let mut by_name: HashMap<u64, Vec<NumberedReport<'_>>> = HashMap::new();
     for report in reports {
         if let Some(name) = report.agent.filter(|name| *name != 0)
             && groups.members(*report).len() == 1

@@ -12,34 +12,32 @@ pub struct IndexEntry {
     start_nanoseconds: u32,
     length: u32,
     offset: u64,
-    /// The number of the line, and flags in the lowest two bytes.
-    line_and_flags: u64,
+    line: u32,
+    stored_type: EventType,
+    outcome: Outcome,
+    role: SpanRole,
+    reading: Reading,
 }
 
-/// Its span reports a call of a model which it is not: it is a step.
-const STEP: u64 = 1 << 9;
-/// The outcome is none that is known: a failure with it was cancelled, anything else is unknown.
-const UNSETTLED: u64 = 1 << 8;
-/// The span can be read; one that cannot has no start.
-const READABLE: u64 = 1 << 7;
-/// The span belongs to another run.
-const FOREIGN: u64 = 1 << 6;
-/// The span failed.
-const FAILED: u64 = 1 << 4;
-/// Its span repeats a call that another span is, or held calls that are elsewhere.
-const LEFTOVER: u64 = 1 << 3;
-/// The type of the span's record.
-const TYPE: u64 = 0b111;
+/// The part of a log that a span can be read for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reading {
+    Own,
+    OtherRun,
+    Unreadable,
+}
 
-/// The types of spans, by the number under which the index keeps them.
-const TYPES: [EventType; 6] = [
-    EventType::RunStart,
-    EventType::LlmCall,
-    EventType::ToolCall,
-    EventType::StateUpdate,
-    EventType::LoopWarning,
-    EventType::Error,
-];
+/// The role of a span among those of its run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum SpanRole {
+    /// It is what its attributes say.
+    #[default]
+    Itself,
+    /// It repeats a call that another span is, or is a row whose calls are elsewhere: no step.
+    Leftover,
+    /// It reports a call of a model which it is not.
+    Step,
+}
 
 /// The place of a line in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -98,24 +96,24 @@ impl RecordHeader {
 impl IndexEntry {
     /// The entry of the span on a line; `header` of one that can be read.
     pub fn new(identity: Identity, place: LinePlace, header: Option<RecordHeader>, is_foreign: bool) -> Self {
-        let mut flags = if is_foreign { FOREIGN } else { 0 };
-        if let Some(header) = header {
-            let number = TYPES
-                .iter()
-                .position(|event_type| *event_type == header.event_type);
-            // At most eight types: what is none of them is `UNKNOWN`.
-            flags |= READABLE | number.unwrap_or(TYPES.len()) as u64;
-            flags |= outcome_flags(header.outcome);
-        }
         let (start_seconds, start_nanoseconds) = header.map_or((0, 0), |header| header.instant.to_parts());
         Self {
             span_id: identity.span_id,
             parent_span_id: identity.parent_span_id,
             start_seconds,
             start_nanoseconds,
-            offset: place.offset,
             length: place.length,
-            line_and_flags: place.line << 16 | flags,
+            offset: place.offset,
+            // A log of more lines is longer than a disk.
+            line: u32::try_from(place.line).unwrap_or(u32::MAX),
+            stored_type: header.map_or(EventType::Unknown, |header| header.event_type),
+            outcome: header.map_or(Outcome::Ok, |header| header.outcome),
+            role: SpanRole::Itself,
+            reading: match header {
+                None => Reading::Unreadable,
+                Some(_) if is_foreign => Reading::OtherRun,
+                Some(_) => Reading::Own,
+            },
         }
     }
 
@@ -146,7 +144,7 @@ impl IndexEntry {
 
     /// The number of the line, from 1.
     pub fn line(&self) -> u64 {
-        self.line_and_flags >> 16
+        u64::from(self.line)
     }
 
     /// Place of the line in the log.
@@ -160,71 +158,40 @@ impl IndexEntry {
 
     /// The type of the span's record, as a root's or a child's.
     pub fn event_type(&self) -> EventType {
-        if self.line_and_flags & (LEFTOVER | STEP) != 0 {
-            return EventType::Unknown;
+        match self.role {
+            SpanRole::Itself => self.stored_type,
+            SpanRole::Leftover | SpanRole::Step => EventType::Unknown,
         }
-        self.stored_type()
     }
 
     /// The type that the span's record has, or would have if no other span were the call that it reports.
     pub fn stored_type(&self) -> EventType {
-        // Three bits always fit.
-        TYPES
-            .get((self.line_and_flags & TYPE) as usize)
-            .copied()
-            .unwrap_or(EventType::Unknown)
+        self.stored_type
     }
 
     /// Outcome of the span.
     pub fn outcome(&self) -> Outcome {
-        match self.line_and_flags & (FAILED | UNSETTLED) {
-            0 => Outcome::Ok,
-            FAILED => Outcome::Failed,
-            UNSETTLED => Outcome::Unknown,
-            _ => Outcome::Cancelled,
-        }
+        self.outcome
     }
 
     /// True where all of the span can be read.
     pub fn is_readable(&self) -> bool {
-        self.line_and_flags & READABLE != 0
+        self.reading != Reading::Unreadable
     }
 
     /// True where it can be read and belongs to the run.
     pub fn is_own(&self) -> bool {
-        self.line_and_flags & (READABLE | FOREIGN) == READABLE
+        self.reading == Reading::Own
     }
 
-    /// Says whether the span repeats a call, or held calls that are elsewhere, so that its record has no type and is no step.
-    pub fn mark_leftover(&mut self, is_leftover: bool) {
-        self.line_and_flags &= !LEFTOVER;
-        self.line_and_flags |= if is_leftover { LEFTOVER } else { 0 };
+    /// Sets what was found of the span among the others.
+    pub fn set(&mut self, role: SpanRole, outcome: Outcome) {
+        (self.role, self.outcome) = (role, outcome);
     }
 
-    /// Says whether the span reports a call of a model which it is not, so that its record has no type.
-    pub fn mark_step(&mut self, is_step: bool) {
-        self.line_and_flags &= !STEP;
-        self.line_and_flags |= if is_step { STEP } else { 0 };
-    }
-
-    /// Says how the span ended.
-    pub fn set_outcome(&mut self, outcome: Outcome) {
-        self.line_and_flags &= !(FAILED | UNSETTLED);
-        self.line_and_flags |= outcome_flags(outcome);
-    }
-
-    /// Returns whether the span repeats a call, or held calls that are elsewhere.
+    /// Returns whether the span is no step.
     pub fn is_leftover(&self) -> bool {
-        self.line_and_flags & LEFTOVER != 0
-    }
-}
-
-const fn outcome_flags(outcome: Outcome) -> u64 {
-    match outcome {
-        Outcome::Ok => 0,
-        Outcome::Failed => FAILED,
-        Outcome::Cancelled => FAILED | UNSETTLED,
-        Outcome::Unknown => UNSETTLED,
+        self.role == SpanRole::Leftover
     }
 }
 
@@ -243,9 +210,9 @@ mod tests {
         let place = LinePlace {
             offset: u64::MAX,
             length: u32::MAX,
-            line: (1 << 48) - 1,
+            line: u64::from(u32::MAX),
         };
-        for event_type in TYPES.into_iter().chain([EventType::Unknown]) {
+        for event_type in [EventType::RunStart, EventType::LlmCall, EventType::Unknown] {
             for outcome in Outcome::ALL {
                 let header = RecordHeader {
                     instant: Timestamp::from_unix_microseconds(-5),

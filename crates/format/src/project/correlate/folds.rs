@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::Ancestor;
 use super::groups::Groups;
 use super::joins::{TOLERANCE, same_model, same_tokens};
-use super::report::{CallReport, Numbered};
+use super::report::{CallReport, NumberedReport};
 use crate::{EventType, Outcome, SpanId};
 
 /// Spans between a call and the one around it; more are not looked through.
@@ -31,14 +31,14 @@ pub(super) fn call_around(
 /// Makes reports that nest in each other one group where the outer one holds one call, or the attempts at one. Gives the lines of
 /// the reports that hold several calls of models: they are none.
 pub(super) fn fold<'a>(
-    reports: &[Numbered<'a>],
+    reports: &[NumberedReport<'a>],
     ancestor: impl Fn(SpanId) -> Option<Ancestor>,
     groups: &mut Groups<'a>,
 ) -> HashSet<u64> {
     let mut steps = HashSet::new();
     take_places(reports, groups);
     // The calls within each call.
-    let mut held: HashMap<SpanId, Vec<Numbered<'_>>> = HashMap::new();
+    let mut held: HashMap<SpanId, Vec<NumberedReport<'_>>> = HashMap::new();
     for report in reports.iter().filter(|report| !report.is_addition) {
         if let Some(outer) = call_around(report, &ancestor) {
             held.entry(outer).or_default().push(*report);
@@ -70,8 +70,8 @@ pub(super) fn fold<'a>(
 
 /// Joins each span that outlived its run with its stand-in, and what came later of a call with its span: that is its parent, as
 /// its ID was taken, and began when it did.
-fn take_places<'a>(reports: &[Numbered<'a>], groups: &mut Groups<'a>) {
-    let by_span: HashMap<SpanId, Numbered<'_>> =
+fn take_places<'a>(reports: &[NumberedReport<'a>], groups: &mut Groups<'a>) {
+    let by_span: HashMap<SpanId, NumberedReport<'_>> =
         reports.iter().map(|report| (report.span_id, *report)).collect();
     for report in reports {
         if let Some(outer) = report.parent.and_then(|parent| by_span.get(&parent))

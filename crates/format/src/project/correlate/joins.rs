@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BinaryHeap, HashMap, HashSet};
 
 use super::arguments::ReportedArguments;
 use super::groups::Groups;
-use super::report::{CallReport, Numbered};
+use super::report::{CallReport, NumberedReport};
 use crate::project::LinePlace;
 use crate::{EventType, Outcome, SpanId, Usage};
 
@@ -34,7 +34,7 @@ pub(super) struct Unsure {
 type Worth = (Reverse<u8>, u8, i64, i64, SpanId, SpanId);
 
 /// Such a pair.
-type Pair<'a> = (Worth, Numbered<'a>, Numbered<'a>);
+type Pair<'a> = (Worth, NumberedReport<'a>, NumberedReport<'a>);
 
 /// Evidence about the reports of a run for joining them.
 pub(super) struct JoinEvidence<'a> {
@@ -43,7 +43,7 @@ pub(super) struct JoinEvidence<'a> {
     /// IDs that one reporter has in several calls.
     shared_ids: HashSet<u64>,
     /// The calls of models by when they ended: who asked for the tools that were asked for then.
-    asking: HashMap<i64, Option<Numbered<'a>>>,
+    asking: HashMap<i64, Option<NumberedReport<'a>>>,
     has_wire: bool,
     arguments: HashMap<usize, ReportedArguments>,
     /// Places, by libraries, of the model call that asked for a tool, by the index of the tool's report; `true` where
@@ -54,7 +54,7 @@ pub(super) struct JoinEvidence<'a> {
 }
 
 impl<'a> JoinEvidence<'a> {
-    pub(super) fn of(reports: &[Numbered<'a>]) -> Self {
+    pub(super) fn of(reports: &[NumberedReport<'a>]) -> Self {
         let mut evidence = Self {
             wire_ids: HashSet::new(),
             shared_ids: HashSet::new(),
@@ -91,7 +91,7 @@ impl<'a> JoinEvidence<'a> {
     }
 
     /// The call of a model that asked for a tool that only messages show.
-    pub(super) fn asked_by(&self, tool: &CallReport) -> Option<Numbered<'a>> {
+    pub(super) fn asked_by(&self, tool: &CallReport) -> Option<NumberedReport<'a>> {
         tool.is_derived
             .then(|| self.asking.get(&tool.start).copied().flatten())
             .flatten()
@@ -107,7 +107,7 @@ impl<'a> JoinEvidence<'a> {
     }
 
     /// Finds where the calls of models were made that asked for tools.
-    fn find_asked_in(&mut self, tools: &[Numbered<'_>], groups: &Groups<'_>) {
+    fn find_asked_in(&mut self, tools: &[NumberedReport<'_>], groups: &Groups<'_>) {
         for tool in tools {
             let Some(asking) = self.asked_by(tool) else {
                 continue;
@@ -123,12 +123,12 @@ impl<'a> JoinEvidence<'a> {
     }
 
     /// Returns whether both reports have the same arguments; `None` where that is not known.
-    fn same_arguments(&self, one: Numbered<'_>, other: Numbered<'_>) -> Option<bool> {
+    fn same_arguments(&self, one: NumberedReport<'_>, other: NumberedReport<'_>) -> Option<bool> {
         self.arguments.get(&one.at)?.agree(self.arguments.get(&other.at)?)
     }
 
     /// Returns whether the evidence shows that two reports are two calls.
-    fn contradict(&self, a: Numbered<'_>, b: Numbered<'_>) -> bool {
+    fn contradict(&self, a: NumberedReport<'_>, b: NumberedReport<'_>) -> bool {
         let is_elsewhere = |report: &CallReport, other: &CallReport| {
             other.is_of_proxy && report.id != 0 && other.id != 0 && self.wire_ids.contains(&report.id)
         };
@@ -219,7 +219,7 @@ fn gap(one: &CallReport, other: &CallReport) -> i64 {
 }
 
 /// A kind of evidence: whether it speaks for a pair, and how strongly.
-type Speaks = fn(&JoinEvidence<'_>, Numbered<'_>, Numbered<'_>) -> Option<Worth>;
+type Speaks = fn(&JoinEvidence<'_>, NumberedReport<'_>, NumberedReport<'_>) -> Option<Worth>;
 
 fn worth(agreeing: u8, near: u8, gap: i64, one: &CallReport, other: &CallReport) -> Worth {
     let (first, second) = if (one.start, one.span_id) <= (other.start, other.span_id) {
@@ -240,7 +240,7 @@ fn worth(agreeing: u8, near: u8, gap: i64, one: &CallReport, other: &CallReport)
 /// Joins the reports of one call, see the module.
 pub(super) fn join<'a>(
     evidence: &mut JoinEvidence<'a>,
-    mut calls: Vec<Numbered<'a>>,
+    mut calls: Vec<NumberedReport<'a>>,
     mut content: impl FnMut(LinePlace) -> Option<ReportedArguments>,
     groups: &mut Groups<'a>,
 ) {
@@ -285,8 +285,8 @@ pub(super) fn join<'a>(
 
 /// Joins what asked again for an answer with the call that created it, or else with what asked first, however often and
 /// whenever it asked: by the answer's ID.
-fn join_fetches<'a>(models: &[Numbered<'a>], groups: &mut Groups<'a>) {
-    let mut created: HashMap<u64, Numbered<'_>> = HashMap::new();
+fn join_fetches<'a>(models: &[NumberedReport<'a>], groups: &mut Groups<'a>) {
+    let mut created: HashMap<u64, NumberedReport<'_>> = HashMap::new();
     for fetch in models.iter().filter(|report| report.is_fetch && report.id != 0) {
         created.entry(fetch.id).or_insert(*fetch);
     }
@@ -311,24 +311,24 @@ fn join_fetches<'a>(models: &[Numbered<'a>], groups: &mut Groups<'a>) {
     }
 }
 
-fn has_several_sources(calls: &[Numbered<'_>]) -> bool {
+fn has_several_sources(calls: &[NumberedReport<'_>]) -> bool {
     calls
         .first()
         .is_some_and(|first| calls.iter().any(|call| call.source != first.source))
 }
 
 /// The reports whose group some reporter has no part in yet.
-fn unfinished<'a>(calls: &[Numbered<'a>], groups: &Groups<'_>) -> Vec<Numbered<'a>> {
+fn unfinished<'a>(calls: &[NumberedReport<'a>], groups: &Groups<'_>) -> Vec<NumberedReport<'a>> {
     let sources: HashSet<u64> = calls.iter().map(|call| call.source).collect();
-    let is_open = |call: &Numbered<'_>| sources.iter().any(|source| !groups.has_source(*call, *source));
+    let is_open = |call: &NumberedReport<'_>| sources.iter().any(|source| !groups.has_source(*call, *source));
     calls.iter().copied().filter(is_open).collect()
 }
 
 /// Returns whether two groups may be one call.
 fn may_join(
     evidence: &JoinEvidence<'_>,
-    one: Numbered<'_>,
-    other: Numbered<'_>,
+    one: NumberedReport<'_>,
+    other: NumberedReport<'_>,
     groups: &Groups<'_>,
 ) -> bool {
     let (mut ones, others) = (groups.members(one).iter(), groups.members(other));
@@ -337,8 +337,8 @@ fn may_join(
 }
 
 /// Joins reports that have one ID, at any time, where no reporter has it twice.
-fn join_by_id<'a>(evidence: &JoinEvidence<'_>, calls: &[Numbered<'a>], groups: &mut Groups<'a>) {
-    let mut first_with: HashMap<u64, Numbered<'_>> = HashMap::new();
+fn join_by_id<'a>(evidence: &JoinEvidence<'_>, calls: &[NumberedReport<'a>], groups: &mut Groups<'a>) {
+    let mut first_with: HashMap<u64, NumberedReport<'_>> = HashMap::new();
     for report in calls {
         let ids = [report.id, report.request_id].into_iter();
         for id in ids.filter(|id| *id != 0 && !evidence.shared_ids.contains(id)) {
@@ -353,7 +353,7 @@ fn join_by_id<'a>(evidence: &JoinEvidence<'_>, calls: &[Numbered<'a>], groups: &
 }
 
 /// As many tokens of one model at the same time, or an ID that a reporter has several times.
-fn of_measure(_: &JoinEvidence<'_>, a: Numbered<'_>, b: Numbered<'_>) -> Option<Worth> {
+fn of_measure(_: &JoinEvidence<'_>, a: NumberedReport<'_>, b: NumberedReport<'_>) -> Option<Worth> {
     let (a, b) = (a.report(), b.report());
     let near = nearness(a, b)?;
     let has_id = have_same_id(a, b) && near < 2;
@@ -365,7 +365,7 @@ fn of_measure(_: &JoinEvidence<'_>, a: Numbered<'_>, b: Numbered<'_>) -> Option<
 }
 
 /// Weighs a report of the wire and one of a library at the same time, where nothing shows that they are two calls.
-fn of_set(_: &JoinEvidence<'_>, a: Numbered<'_>, b: Numbered<'_>) -> Option<Worth> {
+fn of_set(_: &JoinEvidence<'_>, a: NumberedReport<'_>, b: NumberedReport<'_>) -> Option<Worth> {
     let (a, b) = (a.report(), b.report());
     if a.is_of_proxy == b.is_of_proxy {
         return None;
@@ -398,7 +398,11 @@ fn begins_before_result(asked: &CallReport, ran: &CallReport) -> bool {
 
 /// A tool that ran between when it was asked for and its result, by its name or its arguments; it may have begun before the
 /// answer had ended that asks for it.
-fn of_frame(evidence: &JoinEvidence<'_>, one: Numbered<'_>, other: Numbered<'_>) -> Option<Worth> {
+fn of_frame(
+    evidence: &JoinEvidence<'_>,
+    one: NumberedReport<'_>,
+    other: NumberedReport<'_>,
+) -> Option<Worth> {
     let (a, b) = (one.report(), other.report());
     let arguments = evidence.same_arguments(one, other);
     let is_same_name = a.name == b.name && a.name != 0;
@@ -453,7 +457,7 @@ fn of_frame(evidence: &JoinEvidence<'_>, one: Numbered<'_>, other: Numbered<'_>)
 /// Joins the pairs of reports near each other in time that some evidence speaks for, the strongest first.
 fn join_near<'a>(
     evidence: &JoinEvidence<'_>,
-    calls: &[Numbered<'a>],
+    calls: &[NumberedReport<'a>],
     speaks: Speaks,
     groups: &mut Groups<'a>,
 ) -> Vec<Pair<'a>> {
@@ -511,7 +515,7 @@ fn find_unsure(
     let (taken, left): (Vec<Pair<'_>>, Vec<Pair<'_>>) =
         pairs.partition(|(_, wire, library)| groups.root(*wire) == groups.root(*library));
     // Of each call on the wire and each library the report that was taken for it.
-    let mut joined: HashMap<(usize, u64), (Worth, Numbered<'_>)> = HashMap::new();
+    let mut joined: HashMap<(usize, u64), (Worth, NumberedReport<'_>)> = HashMap::new();
     for (worth, wire, library) in taken {
         joined
             .entry((wire.at, library.source))

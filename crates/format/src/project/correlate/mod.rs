@@ -17,8 +17,8 @@ mod places;
 mod report;
 
 pub use arguments::ReportedArguments;
-pub use entry::{IndexEntry, LinePlace, RecordHeader};
-use report::Numbered;
+pub use entry::{IndexEntry, LinePlace, RecordHeader, SpanRole};
+use report::NumberedReport;
 pub(crate) use report::PROXY;
 pub use report::{CallReport, is_own_call, may_be_reported_twice};
 
@@ -55,23 +55,12 @@ impl From<&IndexEntry> for Ancestor {
     }
 }
 
-/// What a span is among the reports of a run.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Role {
-    #[default]
-    Call,
-    /// It only repeats this call.
-    Repeat(SpanId),
-    /// It reports a call of a model which is none: it holds several, or tells of what the wire saw otherwise.
-    Step,
-    /// The row of a conversation whose calls are all elsewhere.
-    EmptyRow,
-}
-
 /// The place of a span among the reports of its call, and that of the call in the tree.
 #[derive(Debug, Default)]
 struct FoundSpan {
-    role: Role,
+    role: SpanRole,
+    /// The call that it repeats.
+    call: Option<SpanId>,
     /// Of a call the spans that repeat it, the one that says most first.
     repeats: Vec<LinePlace>,
     /// The parent of the call, where that says more than its own span's.
@@ -117,10 +106,10 @@ pub fn correlate(
     if reports.len() < 2 {
         return found;
     }
-    let numbered = Numbered::all(reports);
+    let numbered = NumberedReport::all(reports);
     let mut groups = Groups::of(&numbered);
     let mut steps = folds::fold(&numbered, &ancestor, &mut groups);
-    let calls: Vec<Numbered<'_>> = numbered
+    let calls: Vec<NumberedReport<'_>> = numbered
         .iter()
         .copied()
         .filter(|report| !steps.contains(&report.place.line))
@@ -132,11 +121,11 @@ pub fn correlate(
     }
     agents::join(&numbered, &ancestor, &mut groups);
     for line in steps {
-        found.of(line).role = Role::Step;
+        found.of(line).role = SpanRole::Step;
     }
     let joined: Vec<Vec<&CallReport>> = groups
         .into_joined()
-        .map(|members| members.into_iter().map(Numbered::report).collect())
+        .map(|members| members.into_iter().map(NumberedReport::report).collect())
         .filter(|members: &Vec<&CallReport>| members.iter().all(|member| found.is_call(member.place.line)))
         .map(in_order)
         .collect();
@@ -168,7 +157,7 @@ fn in_order(mut group: Vec<&CallReport>) -> Vec<&CallReport> {
 
 /// The reports of calls of models by libraries that nothing joined with what the wire saw, and that are no calls: the wire saw
 /// each that was made. They are steps of the program: what the library did around a request, or an answer from its cache.
-fn left_of_libraries(reports: &[Numbered<'_>], groups: &Groups<'_>) -> Vec<u64> {
+fn left_of_libraries(reports: &[NumberedReport<'_>], groups: &Groups<'_>) -> Vec<u64> {
     let models = || {
         let models = reports.iter();
         models.filter(|report| report.event_type == EventType::LlmCall)
@@ -238,7 +227,8 @@ impl Correlation {
             self.counted_in.insert(report.span_id, counting.span_id);
         }
         for other in others {
-            self.of(other.place.line).role = Role::Repeat(first.span_id);
+            let repeat = self.of(other.place.line);
+            (repeat.role, repeat.call) = (SpanRole::Leftover, Some(first.span_id));
             self.calls.insert(other.span_id, first.span_id);
         }
         self.of(first.place.line).repeats = others.iter().map(|other| other.place).collect();
@@ -283,8 +273,9 @@ impl Correlation {
         }
     }
 
-    fn role_of(&self, line: u64) -> Role {
-        self.get(line).map_or(Role::Call, |found| found.role)
+    /// The role of the span of a line.
+    pub fn role(&self, line: u64) -> SpanRole {
+        self.get(line).map_or(SpanRole::Itself, |found| found.role)
     }
 
     /// The call that tries the failed request of a line again: the last one that does.
@@ -300,18 +291,13 @@ impl Correlation {
 
     /// Returns whether the span of a line is a call, provided that it reports one.
     pub fn is_call(&self, line: u64) -> bool {
-        self.role_of(line) == Role::Call
-    }
-
-    /// Returns whether the span of a line is no step: it repeats a call, or is a row that holds none.
-    pub fn is_leftover(&self, line: u64) -> bool {
-        matches!(self.role_of(line), Role::Repeat(_) | Role::EmptyRow)
+        self.role(line) == SpanRole::Itself
     }
 
     /// Returns whether no other span reports the call of a line, or gives another place for it.
     pub fn is_reported_once(&self, line: u64) -> bool {
         let is_one = |found: &FoundSpan| found.repeats.is_empty() && found.parent.is_none();
-        !self.is_leftover(line) && self.get(line).is_none_or(is_one)
+        self.role(line) != SpanRole::Leftover && self.get(line).is_none_or(is_one)
     }
 
     /// Returns whether the place of the call of a line was inferred here.
@@ -347,12 +333,11 @@ impl Correlation {
         if self.is_empty() {
             return &[];
         }
-        match self.role_of(line) {
-            Role::Repeat(call) => super::make_no_call(record, span, Some(call)),
-            Role::Step => super::make_no_call(record, span, None),
-            Role::Call | Role::EmptyRow => {}
+        let role = self.role(line);
+        if role != SpanRole::Itself {
+            super::make_no_call(record, span, self.get(line).and_then(|found| found.call));
         }
-        if self.is_leftover(line) {
+        if role == SpanRole::Leftover {
             record.marks.get_or_insert_default().is_leftover = true;
         }
         if let Some(call) = self.attempt_of(line) {

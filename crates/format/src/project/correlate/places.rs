@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::joins::JoinEvidence;
 use super::report::CallReport;
-use super::{Ancestor, Correlation, MAX_DEPTH, Role};
+use super::{Ancestor, Correlation, MAX_DEPTH, SpanRole};
 use crate::SpanId;
 
 /// Among more agents, or conversations, no call is placed by time: each is compared with each of them.
@@ -181,7 +181,7 @@ fn place_in_rows(found: &mut Correlation, reports: &[CallReport]) {
     let rows = reports.iter().filter(|report| report.is_row());
     let rows: HashMap<u64, &CallReport> = rows.map(|row| (row.conversation, row)).collect();
     for row in rows.values() {
-        found.of(row.place.line).role = Role::EmptyRow;
+        found.of(row.place.line).role = SpanRole::Leftover;
     }
     let is_call = |call: &&CallReport| call.conversation > 0 && !call.is_row();
     for call in reports.iter().filter(is_call) {
@@ -191,7 +191,7 @@ fn place_in_rows(found: &mut Correlation, reports: &[CallReport]) {
             && found.parent_of(line, call.parent) == row.parent
         {
             found.of(line).parent = Some(row.span_id);
-            found.of(row.place.line).role = Role::Call;
+            found.of(row.place.line).role = SpanRole::Itself;
         }
     }
 }

@@ -76,12 +76,12 @@ pub struct CallReport {
 
 /// A report by its number among those of the run.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Numbered<'a> {
+pub(super) struct NumberedReport<'a> {
     pub(super) at: usize,
     report: &'a CallReport,
 }
 
-impl<'a> Numbered<'a> {
+impl<'a> NumberedReport<'a> {
     pub(super) fn all(reports: &'a [CallReport]) -> Vec<Self> {
         let numbered = reports.iter().enumerate();
         numbered.map(|(at, report)| Self { at, report }).collect()
@@ -92,7 +92,7 @@ impl<'a> Numbered<'a> {
     }
 }
 
-impl Deref for Numbered<'_> {
+impl Deref for NumberedReport<'_> {
     type Target = CallReport;
 
     fn deref(&self) -> &CallReport {
