@@ -16,12 +16,12 @@ pub struct IndexEntry {
     stored_type: EventType,
     outcome: Outcome,
     role: SpanRole,
-    reading: Reading,
+    reading: LineReading,
 }
 
 /// The part of a log that a span can be read for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reading {
+enum LineReading {
     Own,
     OtherRun,
     Unreadable,
@@ -110,9 +110,9 @@ impl IndexEntry {
             outcome: header.map_or(Outcome::Ok, |header| header.outcome),
             role: SpanRole::Itself,
             reading: match header {
-                None => Reading::Unreadable,
-                Some(_) if is_foreign => Reading::OtherRun,
-                Some(_) => Reading::Own,
+                None => LineReading::Unreadable,
+                Some(_) if is_foreign => LineReading::OtherRun,
+                Some(_) => LineReading::Own,
             },
         }
     }
@@ -176,12 +176,12 @@ impl IndexEntry {
 
     /// True where all of the span can be read.
     pub fn is_readable(&self) -> bool {
-        self.reading != Reading::Unreadable
+        self.reading != LineReading::Unreadable
     }
 
     /// True where it can be read and belongs to the run.
     pub fn is_own(&self) -> bool {
-        self.reading == Reading::Own
+        self.reading == LineReading::Own
     }
 
     /// Sets what was found of the span among the others.
