@@ -813,6 +813,7 @@ impl LogIndex {
     }
 
     /// The entries of the spans, in the order of the file.
+    #[cfg(any(test, feature = "testing"))]
     pub(crate) fn entries(&self) -> &[IndexEntry] {
         &self.entries
     }
