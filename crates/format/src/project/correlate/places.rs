@@ -29,23 +29,12 @@ pub(super) fn place(
         let parent = match unsure {
             None => better_parent(first, others, &ancestor),
             Some((wire, unsure)) => {
-                let others = group
-                    .iter()
-                    .copied()
-                    .filter(|other| other.span_id != wire.span_id);
-                let others: Vec<&CallReport> = others.collect();
-                let sure = others.iter().copied();
-                let sure: Vec<&CallReport> = sure
-                    .filter(|other| !unsure.sources.contains(&other.source))
-                    .collect();
-                let around = || {
-                    around_all(
-                        better_parent(wire, &others, &ancestor)?,
-                        &unsure.places,
-                        &ancestor,
-                    )
-                };
-                let parent = better_parent(wire, &sure, &ancestor).or_else(around);
+                let mut others = group.clone();
+                others.retain(|other| other.span_id != wire.span_id);
+                let around = better_parent(wire, &others, &ancestor);
+                others.retain(|other| !unsure.sources.contains(&other.source));
+                let parent = better_parent(wire, &others, &ancestor)
+                    .or_else(|| around_all(around?, &unsure.places, &ancestor));
                 parent
                     .or(wire.parent)
                     .filter(|parent| Some(*parent) != first.parent)
