@@ -23,7 +23,7 @@ mod tests;
 
 pub use cancel::CancelToken;
 pub(crate) use file::open_run_file;
-pub use index::{IndexedSpan, LogIndex, PromotedRecord, RecordSource, TokenShares};
+pub use index::{IndexedSpan, LogIndex, PromotedRecord, RecordSource};
 pub use log::{LogPart, read_log_part};
 pub use record_error::RecordError;
 pub use run::{

@@ -1010,30 +1010,18 @@ fn entry_of_call(entries: &[IndexEntry], call: &CallReport) -> Option<usize> {
 }
 
 /// Known token shares of a model call: parts of its input and output, never in addition to them.
-///
-/// ```
-/// use tracer_sdk::testing::capture;
-///
-/// let folder = tempfile::tempdir()?;
-/// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-/// let index = tracer_runs::LogIndex::open(&directory, None, false)?;
-/// let shares = index.span(0).unwrap().tokens_shares;
-/// assert_eq!(shares.and_then(|shares| shares.cache_read), None);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct TokenShares {
+struct TokenShares {
     /// Input that the provider read from its cache.
-    pub cache_read: Option<u64>,
+    cache_read: Option<u64>,
     /// Input that the provider wrote to its cache.
-    pub cache_write: Option<u64>,
+    cache_write: Option<u64>,
     /// Output of reasoning.
-    pub reasoning: Option<u64>,
+    reasoning: Option<u64>,
 }
 
 impl TokenShares {
-    pub(crate) fn of(usage: &Usage) -> Option<Self> {
+    fn of(usage: &Usage) -> Option<Self> {
         let shares = Self {
             cache_read: usage.cache_read_tokens,
             cache_write: usage.cache_write_tokens,

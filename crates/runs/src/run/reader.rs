@@ -52,7 +52,7 @@ pub enum Strictness {
 /// let folder = tempfile::tempdir()?;
 /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
 /// let run = RunReader::open(&directory, Strictness::Lenient)?;
-/// assert_eq!((run.span_count, run.failed_calls), (2, 0));
+/// assert_eq!((run.span_count, run.counts().tool_calls), (2, 1));
 /// assert!(run.problems.is_empty());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
