@@ -4,9 +4,7 @@
 //! number, so that a reader of everything up to a number reads only what came after it. A run that was removed from a bucket
 //! keeps its row, without facts.
 
-use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -20,11 +18,11 @@ use crate::database_file::{self, CACHE_FOLDER, DatabaseError, DatabaseFormat, da
 use crate::run_facts::{FullReading, RunFacts};
 
 /// The version of what is in a file.
-const VERSION: i64 = 10;
+const VERSION: i64 = 11;
 
 /// The runs of this machine. The file's name has the version: an older and a newer `tracer` each have their own.
 const OF_THIS_MACHINE: DatabaseFormat = DatabaseFormat {
-    name: "facts-10.sqlite",
+    name: "facts-11.sqlite",
     version: VERSION,
     schema: SCHEMA,
     // Facts quote traces: of a run that was deleted nothing may stay in free pages.
@@ -39,7 +37,7 @@ const OF_THIS_MACHINE: DatabaseFormat = DatabaseFormat {
 
 /// The runs of a bucket.
 const OF_BUCKET: DatabaseFormat = DatabaseFormat {
-    name: "mirror-6.sqlite",
+    name: "mirror-7.sqlite",
     version: VERSION,
     schema: SCHEMA,
     // 32 MiB of pages in memory: IDs come in no order.
@@ -53,6 +51,7 @@ const OF_BUCKET: DatabaseFormat = DatabaseFormat {
         "mirror-3.sqlite",
         "mirror-4.sqlite",
         "mirror-5.sqlite",
+        "mirror-6.sqlite",
     ],
 };
 
@@ -68,10 +67,27 @@ const SCHEMA: &str = "
         partition TEXT NOT NULL,
         -- Its start, or else when its directory was last changed.
         placed INTEGER,
-        status TEXT,
-        is_trial INTEGER NOT NULL,
-        name TEXT,
-        session TEXT,
+        status TEXT AS (facts ->> '$.st') STORED,
+        is_trial INTEGER NOT NULL AS (coalesce(facts ->> '$.tr', 0)) STORED,
+        name TEXT AS (facts ->> '$.name') STORED,
+        session TEXT AS (facts ->> '$.x') STORED,
+        started INTEGER AS (facts ->> '$.at') STORED,
+        duration INTEGER AS (CAST(facts ->> '$.us' AS INTEGER)) STORED,
+        steps INTEGER NOT NULL AS (CAST(coalesce(facts ->> '$.n', 0) AS INTEGER)) STORED,
+        llm_calls INTEGER NOT NULL AS (CAST(coalesce(facts ->> '$.lc', 0) AS INTEGER)) STORED,
+        tool_calls INTEGER NOT NULL AS (CAST(coalesce(facts ->> '$.tc', 0) AS INTEGER)) STORED,
+        errors INTEGER NOT NULL AS (CAST(coalesce(facts ->> '$.er', 0) AS INTEGER)) STORED,
+        loop_warnings INTEGER NOT NULL AS (CAST(coalesce(facts ->> '$.lw', 0) AS INTEGER)) STORED,
+        failed_calls INTEGER NOT NULL AS (CAST(coalesce(facts ->> '$.fc', 0) AS INTEGER)) STORED,
+        unknown_calls INTEGER NOT NULL AS (CAST(coalesce(facts ->> '$.uc', 0) AS INTEGER)) STORED,
+        retries INTEGER NOT NULL AS (CAST(coalesce(facts ->> '$.re', 0) AS INTEGER)) STORED,
+        is_waiting INTEGER NOT NULL AS (coalesce(facts ->> '$.wa', 0)) STORED,
+        total_tokens INTEGER AS (CAST(facts ->> '$.tk.t' AS INTEGER)) STORED,
+        input_tokens INTEGER AS (CAST(facts ->> '$.tk.i' AS INTEGER)) STORED,
+        output_tokens INTEGER AS (CAST(facts ->> '$.tk.o' AS INTEGER)) STORED,
+        cached_tokens INTEGER AS (CAST(facts ->> '$.tk.r' AS INTEGER)) STORED,
+        reasoning_tokens INTEGER AS (CAST(facts ->> '$.tk.z' AS INTEGER)) STORED,
+        -- All of them, as JSON; NULL where it was removed from a bucket.
         facts TEXT
     ) STRICT;
     CREATE INDEX runs_newest ON runs (placed DESC, trace_id, status, is_trial) WHERE facts IS NOT NULL;
@@ -129,14 +145,13 @@ pub(crate) struct RunToStore<'a> {
     pub(crate) state: Option<&'a FactsTexts>,
 }
 
+/// The columns of a [`DatabaseRow`], without the details.
+pub(crate) const ROW: &str = "trace_id, placed, generation, facts";
+
 /// A row as it is stored.
 #[derive(Debug)]
 pub(crate) struct DatabaseRow {
-    /// The number of its last change.
-    pub(crate) number: i64,
     pub(crate) trace_id: TraceId,
-    pub(crate) files: Vec<u8>,
-    pub(crate) is_settled: bool,
     pub(crate) placed: Option<Timestamp>,
     pub(crate) generation: i64,
     /// Its facts as JSON; `None` when it was removed from a bucket.
@@ -146,30 +161,20 @@ pub(crate) struct DatabaseRow {
 }
 
 impl DatabaseRow {
-    fn of_row(row: &Row<'_>) -> rusqlite::Result<Self> {
+    pub(crate) fn of_row(row: &Row<'_>) -> rusqlite::Result<Self> {
         Ok(Self {
-            number: row.get(0)?,
-            trace_id: id_at(row, 1)?,
-            files: row.get(2)?,
-            is_settled: row.get(3)?,
-            placed: time_at(row, 4)?,
-            generation: row.get(5)?,
-            facts: row.get(6)?,
-            details: row.get(7)?,
+            trace_id: id_at(row, 0)?,
+            placed: time_at(row, 1)?,
+            generation: row.get(2)?,
+            facts: row.get(3)?,
+            details: row.get(4)?,
         })
     }
 }
 
-/// The query of rows; `rest` follows the table.
-fn select(with_details: bool, rest: &str) -> String {
-    let (details, join) = if with_details {
-        ("details", "LEFT JOIN details USING (number)")
-    } else {
-        ("NULL", "")
-    };
-    format!(
-        "SELECT number, trace_id, files, is_settled, placed, generation, facts, {details} FROM runs {join} {rest}"
-    )
+/// The query of rows without details; `rest` follows the table.
+fn select(rest: &str) -> String {
+    format!("SELECT {ROW}, NULL FROM runs {rest}")
 }
 
 fn time_at(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Timestamp>> {
@@ -179,16 +184,16 @@ fn time_at(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Timestamp>> 
 
 /// The state of a run of this machine when it was read.
 #[derive(Debug)]
-pub(crate) struct KnownState<'a> {
+pub(crate) struct KnownState {
     /// The stamp of its files.
-    pub(crate) files: Cow<'a, [u8]>,
+    pub(crate) files: Box<[u8]>,
     /// False where its files may change without another stamp.
     pub(crate) is_settled: bool,
     /// True of a run that has not ended.
     pub(crate) is_open: bool,
 }
 
-fn status_at(row: &Row<'_>, column: usize) -> rusqlite::Result<RunStatus> {
+pub(crate) fn status_at(row: &Row<'_>, column: usize) -> rusqlite::Result<RunStatus> {
     RunStatus::from_word(row.get_ref(column)?.as_str()?).ok_or_else(damaged)
 }
 
@@ -202,6 +207,10 @@ pub(crate) fn id_at(row: &Row<'_>, column: usize) -> rusqlite::Result<TraceId> {
 pub(crate) struct RunDatabase {
     connection: Connection,
     path: PathBuf,
+    /// The path of another one that is read by the same connection.
+    attached: Option<PathBuf>,
+    /// Set of one that no file holds.
+    pub(crate) is_in_memory: bool,
 }
 
 impl RunDatabase {
@@ -218,55 +227,80 @@ impl RunDatabase {
 
     fn open(format: &DatabaseFormat, folder: &Path) -> Result<Self, DatabaseError> {
         let (path, connection) = format.open(folder)?;
-        Ok(Self { connection, path })
+        Ok(Self {
+            connection,
+            path,
+            attached: None,
+            is_in_memory: false,
+        })
     }
 
     /// A database in memory in the place of that of a data directory, with no runs, or with those of `copied`.
     pub(crate) fn in_memory(data_dir: &Path, copied: Option<&Self>) -> Result<Self, DatabaseError> {
         let path = data_dir.join(CACHE_FOLDER).join(OF_THIS_MACHINE.name);
         match connect_in_memory(copied) {
-            Ok(connection) => Ok(Self { connection, path }),
+            Ok(connection) => Ok(Self {
+                connection,
+                path,
+                attached: None,
+                is_in_memory: true,
+            }),
             Err(error) => Err(database_file::failed(&path, error)),
         }
     }
+
+    /// Another connection to the runs of a data directory: to the file, or to a copy of what is in memory.
+    pub(crate) fn reopen(&self, data_dir: &Path) -> Result<Self, DatabaseError> {
+        if self.is_in_memory {
+            return Self::in_memory(data_dir, Some(self));
+        }
+        Self::of_this_machine(data_dir)
+    }
+
+    /// Reads the tables of another database as well, under the name `bucket`.
+    pub(crate) fn attach(&mut self, bucket: Self) -> Result<(), DatabaseError> {
+        let path = bucket.path.clone();
+        drop(bucket);
+        let name = path.to_string_lossy();
+        let attached = self.connection.execute("ATTACH ?1 AS bucket", [&*name]);
+        attached.map_err(|error| database_file::failed(&path, error))?;
+        self.attached = Some(path);
+        Ok(())
+    }
+
     /// True of a file that cannot be written.
     pub(crate) fn is_read_only(&self) -> bool {
         self.connection.is_readonly(rusqlite::MAIN_DB).unwrap_or(true)
     }
 
-    /// The states of all runs. Everything that answers are read from is read once: what is damaged shows here.
-    pub(crate) fn states(
-        &self,
-        with_details: bool,
-    ) -> Result<HashMap<TraceId, KnownState<'static>>, DatabaseError> {
-        let (details, join) = if with_details {
-            ("length(details)", "LEFT JOIN details USING (number)")
-        } else {
-            ("0", "")
-        };
-        let query = format!(
-            "SELECT trace_id, files, is_settled, status, length(facts), {details} FROM runs {join} ORDER BY number"
-        );
-        let states = self.all(&query, [], |row| {
-            let files: Vec<u8> = row.get(1)?;
-            let is_whole = row.get::<_, Option<i64>>(5)?.is_some();
+    /// The states of all runs.
+    pub(crate) fn states(&self) -> Result<HashMap<TraceId, KnownState>, DatabaseError> {
+        let query = "SELECT trace_id, files, is_settled, status FROM runs ORDER BY number";
+        self.all(query, [], |row| {
             let state = KnownState {
-                files: files.into(),
-                is_settled: row.get::<_, bool>(2)? && is_whole,
+                files: row.get(1)?,
+                is_settled: row.get(2)?,
                 is_open: status_at(row, 3)?.is_open(),
             };
             Ok((id_at(row, 0)?, state))
-        })?;
-        for index in ["runs_newest", "runs_session", "sqlite_autoindex_runs_1"] {
-            let of_index = if index == "runs_session" {
-                "session"
-            } else {
-                "facts"
-            };
-            let query = format!("SELECT count(*) FROM runs INDEXED BY {index} WHERE {of_index} IS NOT NULL");
-            self.with(|connection| connection.query_row(&query, [], |row| row.get::<_, i64>(0)))?;
+        })
+    }
+
+    /// Reads all runs once, and their details where answers are read from these: damage shows here.
+    pub(crate) fn check(&self, with_details: bool) -> Result<(), DatabaseError> {
+        for query in [
+            "SELECT max(length(facts)) FROM runs",
+            "SELECT count(*) FROM runs INDEXED BY runs_newest WHERE facts IS NOT NULL",
+            "SELECT count(*) FROM runs INDEXED BY runs_session WHERE session IS NOT NULL",
+            "SELECT count(*) FROM runs INDEXED BY sqlite_autoindex_runs_1 WHERE trace_id IS NOT NULL",
+        ] {
+            self.with(|connection| connection.query_row(query, [], |_| Ok(())))?;
         }
-        Ok(states)
+        if with_details {
+            let query = "SELECT max(length(details)) FROM details";
+            self.with(|connection| connection.query_row(query, [], |_| Ok(())))?;
+        }
+        Ok(())
     }
 
     /// True of a data directory that has a database to open.
@@ -279,7 +313,17 @@ impl RunDatabase {
         &self,
         work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, DatabaseError> {
-        work(&self.connection).map_err(|error| database_file::failed(&self.path, error))
+        work(&self.connection).map_err(|error| {
+            if let Some(attached) = self
+                .attached
+                .as_deref()
+                .filter(|_| database_file::is_damage(&error))
+            {
+                // Which of both is damaged is not known.
+                database_file::discard(attached);
+            }
+            database_file::failed(&self.path, error)
+        })
     }
 
     /// All that a query finds.
@@ -302,25 +346,6 @@ impl RunDatabase {
         self.with(|connection| connection.query_row(query, parameters, read).optional())
     }
 
-    /// Gives each row that a query finds, until `take` has enough.
-    fn each_row(
-        &self,
-        query: &str,
-        parameters: impl Params,
-        mut take: impl FnMut(DatabaseRow) -> ControlFlow<()>,
-    ) -> Result<(), DatabaseError> {
-        self.with(|connection| {
-            let mut statement = connection.prepare(query)?;
-            let mut rows = statement.query(parameters)?;
-            while let Some(row) = rows.next()? {
-                if take(DatabaseRow::of_row(row)?).is_break() {
-                    break;
-                }
-            }
-            Ok(())
-        })
-    }
-
     /// Stores runs, each in the place of what was known of it, and forgets others, all or nothing.
     pub(crate) fn write(&self, runs: &[RunToStore<'_>], gone: &[TraceId]) -> Result<(), DatabaseError> {
         self.with(|connection| {
@@ -338,42 +363,16 @@ impl RunDatabase {
         })
     }
 
-    /// The details of a run in this state.
-    pub(crate) fn details(&self, run: TraceId, files: &[u8]) -> Result<Option<String>, DatabaseError> {
-        let query = "SELECT details FROM runs JOIN details USING (number) WHERE trace_id = ?1 AND files = ?2";
-        self.first(query, params![run.to_bytes(), files], |row| row.get(0))
-    }
-
     /// The metadata of a run in a bucket.
     pub(crate) fn meta(&self, run: TraceId) -> Result<Option<String>, DatabaseError> {
         let query = "SELECT meta FROM runs JOIN details USING (number) WHERE trace_id = ?1";
         self.first(query, [run.to_bytes()], |row| row.get(0))
     }
 
-    /// The number of the last change.
-    pub(crate) fn last_number(&self) -> Result<i64, DatabaseError> {
-        let query = "SELECT coalesce(max(number), 0) FROM runs";
-        self.with(|connection| connection.query_row(query, [], |row| row.get(0)))
-    }
-
-    /// Gives all changes after a number, as many at a time as `rows`: few are in memory as texts.
-    pub(crate) fn each_change(
-        &self,
-        mut after: i64,
-        rows: usize,
-        with_details: bool,
-        mut take: impl FnMut(Vec<DatabaseRow>),
-    ) -> Result<(), DatabaseError> {
-        let query = select(with_details, "WHERE number > ?1 ORDER BY number LIMIT ?2");
-        let rows = i64::try_from(rows).unwrap_or(i64::MAX);
-        loop {
-            let changes: Vec<DatabaseRow> = self.all(&query, [after, rows], DatabaseRow::of_row)?;
-            let Some(last) = changes.last() else {
-                return Ok(());
-            };
-            after = last.number;
-            take(changes);
-        }
+    /// The number of the last change in it (`main`), or in an attached one.
+    pub(crate) fn last_number(&self, name: &str) -> Result<i64, DatabaseError> {
+        let query = format!("SELECT coalesce(max(number), 0) FROM {name}.runs");
+        self.with(|connection| connection.query_row(&query, [], |row| row.get(0)))
     }
 
     /// Which of these runs are there, and not removed.
@@ -395,8 +394,8 @@ impl RunDatabase {
     }
 
     /// One run, unless it is unknown or removed.
-    pub(crate) fn run(&self, run: TraceId, with_details: bool) -> Result<Option<DatabaseRow>, DatabaseError> {
-        let query = select(with_details, "WHERE trace_id = ?1 AND facts IS NOT NULL");
+    pub(crate) fn run(&self, run: TraceId) -> Result<Option<DatabaseRow>, DatabaseError> {
+        let query = select("WHERE trace_id = ?1 AND facts IS NOT NULL");
         self.first(&query, [run.to_bytes()], DatabaseRow::of_row)
     }
 
@@ -404,54 +403,12 @@ impl RunDatabase {
     pub(crate) fn newest(&self, limit: usize) -> Result<Vec<DatabaseRow>, DatabaseError> {
         let newest = "INDEXED BY runs_newest WHERE facts IS NOT NULL ORDER BY placed DESC, trace_id LIMIT ?1";
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        self.all(&select(false, newest), [limit], DatabaseRow::of_row)
-    }
-
-    /// Each run that is not removed, with the trials of gates or without, the newest first, until `take` has enough.
-    pub(crate) fn each_newest(
-        &self,
-        with_trials: bool,
-        take: impl FnMut(DatabaseRow) -> ControlFlow<()>,
-    ) -> Result<(), DatabaseError> {
-        let newest = "INDEXED BY runs_newest WHERE facts IS NOT NULL AND is_trial <= ?1 ORDER BY placed DESC, trace_id";
-        self.each_row(&select(false, newest), [with_trials], take)
-    }
-
-    /// Each run that is not removed, in no order, by what lists count: its ID, its status, and whether it is a trial of a gate.
-    pub(crate) fn each_counted(
-        &self,
-        mut take: impl FnMut(TraceId, RunStatus, bool),
-    ) -> Result<(), DatabaseError> {
-        self.with(|connection| {
-            // All of it is in the index.
-            let query =
-                "SELECT trace_id, status, is_trial FROM runs INDEXED BY runs_newest WHERE facts IS NOT NULL";
-            let mut statement = connection.prepare(query)?;
-            let mut rows = statement.query([])?;
-            while let Some(row) = rows.next()? {
-                take(id_at(row, 0)?, status_at(row, 1)?, row.get(2)?);
-            }
-            Ok(())
-        })
-    }
-
-    /// The place of each run of a session among others, and whether it is a trial of a gate.
-    pub(crate) fn of_session(
-        &self,
-        session: &str,
-    ) -> Result<Vec<(TraceId, Option<Timestamp>, bool)>, DatabaseError> {
-        let query = "SELECT trace_id, placed, is_trial FROM runs WHERE session = ?1";
-        self.all(query, [session], |row| {
-            Ok((id_at(row, 0)?, time_at(row, 1)?, row.get(2)?))
-        })
+        self.all(&select(newest), [limit], DatabaseRow::of_row)
     }
 
     /// The runs with a name, the newest first.
     pub(crate) fn named(&self, name: &str) -> Result<Vec<DatabaseRow>, DatabaseError> {
-        let query = select(
-            false,
-            "WHERE name = ?1 AND facts IS NOT NULL ORDER BY placed DESC, trace_id",
-        );
+        let query = select("WHERE name = ?1 AND facts IS NOT NULL ORDER BY placed DESC, trace_id");
         self.all(&query, [name], DatabaseRow::of_row)
     }
 
@@ -467,11 +424,6 @@ impl RunDatabase {
         self.all(query, [first.to_be_bytes(), last.to_be_bytes()], |row| {
             id_at(row, 0)
         })
-    }
-
-    /// Begins one reading: no writer changes anything until it ends.
-    pub(crate) fn begin_reading(&self) -> Result<(), DatabaseError> {
-        self.with(|connection| connection.execute_batch("BEGIN"))
     }
 
     /// Ends reading or writing, unless it has ended: others can write, and what was written is kept.
@@ -509,10 +461,9 @@ pub(crate) fn put(connection: &Connection, run: &RunToStore<'_>) -> rusqlite::Re
     forget(connection, run.trace_id)?;
     let mut insert = connection.prepare_cached(
         "INSERT INTO runs
-            (trace_id, files, is_settled, generation, partition, placed, status, is_trial, name, session, facts)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+            (trace_id, files, is_settled, generation, partition, placed, facts)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     )?;
-    let known = run.state.map(|state| &state.known);
     insert.execute(params![
         run.trace_id.to_bytes(),
         run.files,
@@ -520,10 +471,6 @@ pub(crate) fn put(connection: &Connection, run: &RunToStore<'_>) -> rusqlite::Re
         run.generation,
         run.partition,
         run.placed.map(Timestamp::unix_microseconds),
-        known.map(|known| known.recorded_status.as_str()),
-        known.is_some_and(|known| known.is_trial),
-        known.and_then(|known| known.name.as_deref()),
-        known.and_then(|known| known.session.as_deref()),
         run.state.map(|state| state.facts.get()),
     ])?;
     if let Some(state) = run.state {
@@ -553,7 +500,7 @@ mod tests {
         let known: RunFacts = serde_json::from_str(r#"{"st":"ok"}"#).unwrap();
         let state = |bytes: usize| FactsTexts {
             known: known.clone(),
-            facts: RawValue::NULL.to_owned(),
+            facts: to_raw_value(&known).unwrap(),
             details: to_raw_value(&"x".repeat(bytes)).unwrap(),
             meta: RawValue::NULL.to_owned(),
         };
@@ -589,10 +536,12 @@ mod tests {
         assert!(matches!(full, Err(DatabaseError::Unusable { .. })), "{full:?}");
         drop(database);
         let database = RunDatabase::of_this_machine(folder.path()).unwrap();
-        assert_eq!(database.states(true).unwrap().len(), 1);
+        assert_eq!(database.states().unwrap().len(), 1);
         let kept = format!("\"{}\"", "x".repeat(10));
-        assert_eq!(database.details(id(1), &[1, 2]).unwrap(), Some(kept));
-        assert_eq!(database.details(id(1), &[1, 3]).unwrap(), None, "of other files");
+        let details: Vec<String> = database
+            .all("SELECT details FROM details", [], |row| row.get(0))
+            .unwrap();
+        assert_eq!(details, [kept]);
     }
 
     #[test]

@@ -171,7 +171,7 @@ fn create(path: &Path) -> Result<(), DatabaseError> {
 }
 
 /// Removes a file that is no database. The journal goes first: left alone, it would be rolled back into the next file.
-fn discard(path: &Path) {
+pub(crate) fn discard(path: &Path) {
     for ending in ["-journal", "-wal", "-shm", ""] {
         let mut name = path.as_os_str().to_owned();
         name.push(ending);
@@ -181,14 +181,14 @@ fn discard(path: &Path) {
 }
 
 /// True of a file that is damaged itself, not of one that is in use or in a wrong place.
-fn is_damage(error: &rusqlite::Error) -> bool {
+pub(crate) fn is_damage(error: &rusqlite::Error) -> bool {
     match error {
         rusqlite::Error::SqliteFailure(failure, message) => match failure.code {
             ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => true,
             // A database of something else has no such table.
             ErrorCode::Unknown => message
                 .as_ref()
-                .is_some_and(|message| message.contains("no such")),
+                .is_some_and(|message| message.contains("no such") || message.contains("malformed")),
             _ => false,
         },
         rusqlite::Error::InvalidColumnType(..)

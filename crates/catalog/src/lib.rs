@@ -11,13 +11,11 @@ mod files_stamp;
 mod latencies;
 mod mirror;
 pub mod query;
+mod run_catalog;
 mod run_column;
 mod run_facts;
-mod run_stream;
 mod search;
 mod selected;
-mod selection;
-mod snapshot;
 pub mod stats;
 mod store;
 mod survey;
@@ -36,12 +34,10 @@ pub use mirror::{
     FACTS_LINE_VERSION, FetchError, FetchRuns, LineProblem, MAX_FACTS_LINE_BYTES, MirrorLine, MirrorWriter,
     RunLease, StoreMirror, TeamStore,
 };
+pub use run_catalog::{MatchProgress, RunCatalog, RunCensus, RunOrder, SelectedRuns};
 pub use run_column::RunColumn;
 pub use run_facts::{CallTotals, ErrorCount, RunDetails, RunFacts};
-pub use run_stream::{LeadingRuns, RunCensus, RunChoice, RunSink, RunStream};
 pub use search::{RunHits, SearchOrder, SortedHits, SortedNumber, StepHit, StepSearch, search};
-pub use selection::{MatchProgress, matching_runs};
-pub use snapshot::{FactsSnapshot, SnapshotLook};
 pub use store::{FactsStore, ListedRun, ReadingProgress, StoreFacts};
 pub use survey::Survey;
-pub use threads::{PlaceInThread, RunThreads, group_threads};
+pub use threads::{PlaceInThread, RunThreads};

@@ -1,8 +1,5 @@
 //! [`RunColumn`]: the columns of every list of runs: their headings, cells, fields and orders.
 
-use std::borrow::Borrow;
-use std::cmp::Reverse;
-
 use tracer_insight::line::Tone;
 use tracer_insight::run_head::UNNAMED;
 use tracer_insight::run_preview::RunPreview;
@@ -11,8 +8,8 @@ use tracer_insight::{cost, step_summary, text, units};
 use tracer_sdk::format::{Timestamp, Usd};
 use tracer_sdk::prices::CostSum;
 
-use crate::query::NumberField;
-use crate::run_facts::RunDetails;
+use crate::query::{MODEL_CALLS, NumberField};
+use crate::run_facts::{FURTHER, RunDetails};
 use crate::store::ListedRun;
 
 /// Columns of the name of a model or a tool.
@@ -249,39 +246,62 @@ impl RunColumn {
         matches!(self, Self::Cost | Self::Model | Self::Tool)
     }
 
-    /// Sorts runs, which come newest first; `is_reversed` turns the order round. Each run is read once: they are large, lie
-    /// anywhere in memory, and there are many.
-    pub fn sort<Run: Borrow<ListedRun>>(self, runs: &mut [Run], is_reversed: bool, now: Timestamp) {
+    /// The expression of SQL that runs are sorted by; NULL where that is unknown.
+    pub(crate) fn sort_key(self, now: Timestamp) -> Option<String> {
+        let most_called = |calls: &str| {
+            format!(
+                "(SELECT key FROM json_each(details, '$.{calls}') ORDER BY key = '{FURTHER}', value ->> '$.n' DESC, key LIMIT 1)"
+            )
+        };
         match self {
-            Self::Started => {}
-            Self::Cost => runs.sort_by_cached_key(|run| {
-                // By its known part: a run with an unknown part costs at least that.
-                let cost = run.borrow().details.as_ref().map(|details| details.cost);
-                let known = cost.filter(|cost| cost.unpriced == 0 || cost.has_known());
-                (known.is_none(), known.map(|cost| Reverse(cost.known)))
-            }),
-            Self::Status => runs.sort_by_cached_key(|run| run.borrow().status),
-            Self::Name | Self::Model | Self::Tool | Self::Id | Self::Origin => {
-                runs.sort_by_cached_key(|run| {
-                    let text = self.text(run.borrow()).map(|text| text.to_lowercase());
-                    (text.is_none(), text)
-                });
+            Self::Started => None,
+            Self::Id => Some("trace_id".to_owned()),
+            Self::Origin => Some("nullif(origin, 0)".to_owned()),
+            Self::Name => Some("folded(name)".to_owned()),
+            Self::Model => Some(format!("folded({})", most_called("m"))),
+            Self::Tool => Some(format!("folded({})", most_called("t"))),
+            Self::Status => {
+                let ranked = RunStatus::ALL.into_iter().enumerate();
+                let ranked = ranked.map(|(rank, status)| format!("WHEN '{}' THEN {rank}", status.as_str()));
+                let ranked: Vec<String> = ranked.collect();
+                Some(format!("CASE current_status {} END", ranked.join(" ")))
             }
-            _ => runs.sort_by_cached_key(|run| {
-                let number = self.number(run.borrow(), now);
-                (number.is_none(), number.map(Reverse))
-            }),
-        }
-        if is_reversed {
-            runs.reverse();
+            // By its known part: a run with an unknown part costs at least that.
+            Self::Cost => Some(format!("known_cost({MODEL_CALLS})")),
+            Self::LoopWarnings => Some("loop_warnings".to_owned()),
+            column => NumberField::from_word(column.as_str()).map(|field| field.column(now)),
         }
     }
 
-    /// The number of a run: that which queries compare.
+    /// The terms of `ORDER BY` with that as `key`; of equal runs the newest comes first. `is_reversed` turns all of it round.
+    pub(crate) fn order_by(self, is_reversed: bool) -> String {
+        let (up, down, unknown) = if is_reversed {
+            ("DESC", "ASC", "FIRST")
+        } else {
+            ("ASC", "DESC", "LAST")
+        };
+        let key = match self {
+            Self::Started => String::new(),
+            column if column.is_ascending() => format!("key {up} NULLS {unknown}, "),
+            _ => format!("key {down} NULLS {unknown}, "),
+        };
+        format!("{key}placed {down}, trace_id {up}")
+    }
+
+    /// The number of a run.
     fn number(self, run: &ListedRun, now: Timestamp) -> Option<u64> {
+        let facts = &run.facts;
         match self {
-            Self::LoopWarnings => Some(run.facts.loop_warnings),
-            column => NumberField::from_word(column.as_str())?.of(run, now),
+            Self::Duration => run.duration_until(now),
+            Self::Steps => Some(facts.steps),
+            Self::Tokens => facts.tokens.total_tokens,
+            Self::LlmCalls => Some(facts.llm_calls),
+            Self::ToolCalls => Some(facts.tool_calls),
+            Self::Errors => Some(facts.errors),
+            Self::LoopWarnings => Some(facts.loop_warnings),
+            Self::Failures => Some(facts.failed_calls),
+            Self::Retries => Some(facts.retries),
+            _ => None,
         }
     }
 
@@ -319,11 +339,20 @@ fn shown_cost(run: &ListedRun) -> Option<&CostSum> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_support::{chats, seconds};
+    use crate::run_catalog::RunOrder;
+    use crate::test_support::{chats, ordered, seconds};
 
     #[test]
     fn runs_are_sorted_both_ways() {
-        let runs = chats();
+        let (_sandbox, runs) = chats();
+        let sorted = |column, is_reversed| {
+            let order = RunOrder {
+                column,
+                is_reversed,
+                ..RunOrder::default()
+            };
+            seconds(&ordered(&runs, "", order))
+        };
         for (order, expected) in [
             (RunColumn::Started, [6, 5, 4, 3, 2, 1]),
             (RunColumn::Steps, [3, 6, 1, 5, 4, 2]),
@@ -334,13 +363,8 @@ mod tests {
             (RunColumn::ToolCalls, [3, 1, 6, 5, 4, 2]),
             (RunColumn::Id, [1, 2, 3, 4, 5, 6]),
         ] {
-            let mut listed: Vec<&ListedRun> = runs.iter().collect();
-            order.sort(&mut listed, false, units::now());
-            assert_eq!(seconds(&listed), expected, "{order:?}");
-            let mut reversed: Vec<&ListedRun> = runs.iter().collect();
-            order.sort(&mut reversed, true, units::now());
-            listed.reverse();
-            assert_eq!(seconds(&reversed), seconds(&listed));
+            assert_eq!(sorted(order, false), expected, "{order:?}");
+            assert!(sorted(order, true).into_iter().rev().eq(expected), "{order:?}");
         }
         for order in RunColumn::ALL {
             assert_eq!(RunColumn::from_word(order.as_str()), Some(order));
@@ -349,7 +373,8 @@ mod tests {
 
     #[test]
     fn a_run_has_a_cell_and_a_field_in_every_column() {
-        let run = &chats()[3];
+        let (_sandbox, runs) = chats();
+        let run = &ordered(&runs, "", RunOrder::default())[3];
         let cell = |column: RunColumn| column.cell(run, units::now()).0;
         assert_eq!(cell(RunColumn::Tool), "Read");
         assert_eq!(cell(RunColumn::Model), "");

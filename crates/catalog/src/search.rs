@@ -470,13 +470,13 @@ fn around(said: &str, text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use tracer_sdk::format::Timestamp;
     use tracer_sdk::{Config, Run, llm_call, tool_call};
 
     use super::*;
     use crate::FactsStore;
-    use crate::query::{FactsTest, RunMatch, RunQuery};
-    use crate::test_support::{SampleRun, SampleSpan, Sandbox};
+    use crate::query::RunQuery;
+    use crate::run_catalog::RunOrder;
+    use crate::test_support::{SampleRun, SampleSpan, Sandbox, ordered};
 
     fn test(query: &str) -> StepTest {
         StepTest::new(&query.parse::<RunQuery>().unwrap())
@@ -645,14 +645,10 @@ mod tests {
             }
             tool_call("read").args(&json!({"path": "a"})).record().unwrap();
         });
-        let runs = FactsStore::new(sandbox.path()).all(true).unwrap().runs;
+        let runs = sandbox.catalog();
         let matching = |query: &str| {
-            let query = query.parse::<RunQuery>().unwrap();
-            let runs = runs.iter().filter(|run| {
-                FactsTest::new(&query, Timestamp::from_unix_microseconds(0)).matches(run) == RunMatch::IfSteps
-                    && matches_by_steps(run, &StepTest::new(&query))
-            });
-            runs.map(|run| run.facts.name.clone().unwrap_or_default())
+            let runs = ordered(&runs, query, RunOrder::default()).into_iter();
+            runs.map(|run| run.facts.name.unwrap_or_default())
                 .collect::<Vec<_>>()
         };
         assert_eq!(matching("not_run_calls:1"), ["asking"]);

@@ -75,7 +75,7 @@ impl FactsStore {
             None => Ok(RunLease::unheld(run.clone())),
             Some(team) => {
                 let database = team.mirror().database();
-                let row = database.and_then(|database| database.run(run.trace_id, false).ok()?);
+                let row = database.and_then(|database| database.run(run.trace_id).ok()?);
                 team.fetch(run.trace_id, row.ok_or(FetchError::Gone)?.generation)
             }
         }
@@ -90,7 +90,7 @@ impl FactsStore {
             let found = team
                 .mirror()
                 .database()
-                .and_then(|database| database.run(run, false).ok()?);
+                .and_then(|database| database.run(run).ok()?);
             found.is_some() && !(is_here && team.has_changed_here(&here))
         };
         match self.team().filter(|team| is_mirrored(team)) {
@@ -170,10 +170,7 @@ impl Both<'_> {
 
     /// True of a run of this machine that is read from here.
     fn is_read_here(&self, run: &RunDirectory) -> bool {
-        let is_mirrored = self
-            .database
-            .run(run.trace_id, false)
-            .is_ok_and(|row| row.is_some());
+        let is_mirrored = self.database.run(run.trace_id).is_ok_and(|row| row.is_some());
         !is_mirrored || self.team.has_changed_here(run)
     }
 

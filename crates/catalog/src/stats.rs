@@ -3,7 +3,6 @@
 mod column;
 mod runs_behind;
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
@@ -16,7 +15,6 @@ pub use runs_behind::RunsBehind;
 
 use crate::latencies::{Latencies, rank};
 use crate::run_facts::{CallTotals, agent};
-use crate::run_stream::RunSink;
 use crate::store::ListedRun;
 
 tracer_sdk::words! {
@@ -162,33 +160,17 @@ fn days_of(days: &BTreeMap<String, u64>) -> Vec<String> {
         .collect()
 }
 
-/// The statistics of runs, which have their details: all statistics need them, for the cost.
-pub fn stats<'a>(runs: impl IntoIterator<Item = &'a ListedRun>, by: Option<Grouping>) -> StoreStats {
-    let mut sums = StatsSink::new(by);
-    for run in runs {
-        sums.add_run(run);
-    }
-    sums.finish()
-}
-
-/// The statistics of the runs that were added to it, in whatever order: they take little room, whatever the number of runs.
-///
-/// ```
-/// use tracer_catalog::stats::{StatsSink, stats};
-///
-/// assert_eq!(StatsSink::new(None).finish(), stats([], None));
-/// ```
+/// The sums of the runs that were added: they take little room, whatever the number of runs.
 #[derive(Debug)]
-pub struct StatsSink {
+pub(crate) struct StatsSums {
     by: Option<Grouping>,
     all: Sums,
     groups: HashMap<Option<String>, Sums>,
 }
 
-impl StatsSink {
+impl StatsSums {
     /// No runs yet.
-    #[must_use]
-    pub fn new(by: Option<Grouping>) -> Self {
+    pub(crate) fn new(by: Option<Grouping>) -> Self {
         Self {
             by,
             all: Sums::default(),
@@ -196,7 +178,8 @@ impl StatsSink {
         }
     }
 
-    fn add_run(&mut self, run: &ListedRun) {
+    /// Adds a run, which has its details.
+    pub(crate) fn add_run(&mut self, run: &ListedRun) {
         self.all.add(run, None, None);
         let Some(by) = self.by else { return };
         let details = run.details.as_ref();
@@ -233,8 +216,7 @@ impl StatsSink {
     }
 
     /// The statistics.
-    #[must_use]
-    pub fn finish(self) -> StoreStats {
+    pub(crate) fn finish(self) -> StoreStats {
         let by = self.by;
         let mut groups: Vec<(Option<String>, Sums)> = self.groups.into_iter().collect();
         groups.sort_by(|(one_name, one), (other_name, other)| {
@@ -257,19 +239,6 @@ impl StatsSink {
         StoreStats {
             all: self.all.finish(None, false),
             groups,
-        }
-    }
-}
-
-impl RunSink for StatsSink {
-    fn add(&mut self, run: Cow<'_, ListedRun>) {
-        self.add_run(&run);
-    }
-
-    fn append(&mut self, others: Self) {
-        self.all.append(others.all);
-        for (group, sums) in others.groups {
-            self.groups.entry(group).or_default().append(sums);
         }
     }
 }
@@ -345,30 +314,6 @@ impl Sums {
         }
     }
 
-    /// Adds other runs, or calls, of the same group.
-    fn append(&mut self, others: Self) {
-        self.runs += others.runs;
-        self.ended += others.ended;
-        self.failed += others.failed;
-        self.loops += others.loops;
-        self.calls = self.calls.saturating_add(others.calls);
-        self.failed_calls = self.failed_calls.saturating_add(others.failed_calls);
-        if let Some(errors) = others.errors {
-            self.errors = Some(self.errors.unwrap_or(0).saturating_add(errors));
-        }
-        let firsts = self.first_us.into_iter().chain(others.first_us);
-        self.first_us = firsts.min();
-        self.durations.extend(others.durations);
-        self.latencies.merge(&others.latencies);
-        self.tokens.add(&others.tokens);
-        if let Some(cost) = &others.cost {
-            self.cost.get_or_insert_default().add(cost);
-        }
-        for (day, count) in others.days {
-            *self.days.entry(day).or_default() += count;
-        }
-    }
-
     fn finish(mut self, group: Option<String>, is_of_calls: bool) -> GroupStats {
         self.durations.sort_unstable();
         let percentile = |percent: f64| {
@@ -424,11 +369,15 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::FactsStore;
-    use crate::query::{FactsTest, RunMatch, RunQuery};
-    use crate::test_support::{SampleRun, SampleSpan, Sandbox};
+    use crate::query::RunQuery;
+    use crate::run_catalog::{RunCatalog, RunOrder};
+    use crate::test_support::{SampleRun, SampleSpan, Sandbox, ordered, seconds, selected};
 
-    fn runs() -> Vec<ListedRun> {
+    fn stats(runs: &RunCatalog, by: Option<Grouping>) -> StoreStats {
+        runs.stats(&selected(runs, &RunQuery::default()), by).unwrap()
+    }
+
+    fn runs() -> RunCatalog {
         let sandbox = Sandbox::new();
         let search = |number| SampleSpan::tool(number, "search", &json!({"n": number}), &json!({}));
         let well = SampleRun::new(1, "support - 2026-01-01 08:00")
@@ -443,7 +392,7 @@ mod tests {
             .failed("AgentError", "gave up");
         sandbox.write(&failed);
         sandbox.write(&SampleRun::new(3, "billing").running());
-        FactsStore::new(sandbox.path()).all(true).unwrap().runs
+        sandbox.catalog()
     }
 
     fn groups(by: Grouping) -> Vec<(Option<String>, u64, u64, u64)> {
@@ -463,7 +412,7 @@ mod tests {
         assert_eq!((all.total_tokens, all.cached_share), (Some(435), Some(0.25)));
         assert_eq!((all.cost_usd, all.unpriced_calls), (None, 1), "nobody sells it");
         assert_eq!(all.days, BTreeMap::from([("2026-01-01".to_owned(), 3)]));
-        assert_eq!(stats(&[], None).all.failure_rate, None);
+        assert_eq!(stats(&Sandbox::new().catalog(), None).all.failure_rate, None);
     }
 
     #[test]
@@ -540,9 +489,7 @@ mod tests {
                 let counted = |column| {
                     // As the page reads it from its address.
                     let query: RunQuery = behind.query(column).to_string().parse().unwrap();
-                    let test = FactsTest::new(&query, tracer_insight::units::now());
-                    let matches = |run: &&ListedRun| test.matches(run) == RunMatch::Yes;
-                    runs.iter().filter(matches).count() as u64
+                    runs.count(&selected(&runs, &query)).unwrap() as u64
                 };
                 assert_eq!(counted(StatsColumn::Runs), group.runs, "{by:?} {group:?}");
                 assert_eq!(counted(StatsColumn::Loops), group.loops, "{by:?} {group:?}");
@@ -580,7 +527,7 @@ mod tests {
             let other = SampleSpan::tool(11, "fetch", &json!({}), &json!({})).taking(900);
             sandbox.write(&calls.span(search(10, slowest)).span(other));
         }
-        let runs = FactsStore::new(sandbox.path()).all(true).unwrap().runs;
+        let runs = sandbox.catalog();
         let groups = stats(&runs, Some(Grouping::Tool)).groups;
         let group = groups
             .iter()
@@ -590,21 +537,15 @@ mod tests {
         let query = RunsBehind::new(&RunQuery::default(), by, group, true)
             .unwrap()
             .query(StatsColumn::P95);
-        let test = FactsTest::new(&query, tracer_insight::units::now());
-        let behind = runs.iter().filter(|run| test.matches(run) == RunMatch::Yes);
-        let seconds: Vec<i64> = behind
-            .map(|run| run.facts.started_us.unwrap() / 1_000_000 % 60)
-            .collect();
-        assert_eq!(seconds, [4, 3, 2]);
+        let behind = ordered(&runs, &query.to_string(), RunOrder::default());
+        assert_eq!(seconds(&behind), [4, 3, 2]);
         let steps = query.of_steps().unwrap();
         assert!(steps.starts_with("tool:search duration>=100"), "{steps}");
         // Whatever else is asked of the runs.
         let query = RunsBehind::new(&"tool:fetch".parse().unwrap(), by, group, true)
             .unwrap()
             .query(StatsColumn::P95);
-        let test = FactsTest::new(&query, tracer_insight::units::now());
-        let behind = runs.iter().filter(|run| test.matches(run) == RunMatch::Yes);
-        assert_eq!(behind.count(), 3);
+        assert_eq!(runs.count(&selected(&runs, &query)).unwrap(), 3);
         assert_eq!(query.of_steps(), None);
     }
 

@@ -1,10 +1,7 @@
 //! [`FactsStore`]: the facts of every run of a data directory, as its files are now.
 
-use std::borrow::Cow;
-use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::fs;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, UNIX_EPOCH};
@@ -12,13 +9,12 @@ use std::time::{Duration, Instant, UNIX_EPOCH};
 use tracer_insight::run_preview::RunPreview;
 use tracer_insight::status::RunStatus;
 use tracer_insight::step_summary;
-use tracer_runs::{CancelToken, RunDirectory, RunStore, RunSummary, StoreError};
+use tracer_runs::{RunDirectory, RunStore, RunSummary, StoreError};
 use tracer_sdk::format::{Timestamp, TraceId};
 use tracer_sdk::prices::Prices;
 
-use crate::database::{DatabaseRow, KnownState, RunDatabase};
+use crate::database::{DatabaseRow, RunDatabase};
 use crate::database_file::DatabaseError;
-use crate::files_stamp::FilesStamp;
 use crate::mirror::{FetchError, RunLease, TeamStore};
 use crate::run_facts::{self, RunDetails, RunFacts};
 
@@ -53,14 +49,10 @@ pub struct ListedRun {
     pub status: RunStatus,
     /// Its numbers and times.
     pub facts: RunFacts,
-    /// Its details, where they were asked for: see [`FactsStore::read_details`]. They are as large as everything else.
+    /// Its details, where they were wanted. They are as large as everything else.
     pub details: Option<Box<RunDetails>>,
     /// By which it is placed: its start, or else when its directory was last changed.
     placed: Option<Timestamp>,
-    /// The stamp of its files.
-    files: Box<[u8]>,
-    /// False of a run whose files changed so shortly before it was read that a later change might not show.
-    is_settled: bool,
     /// Of a run in a bucket, where its files come from.
     remote: Option<RemoteRun>,
     /// The preview of a run that was not read, by the ends of its log.
@@ -137,8 +129,6 @@ impl ListedRun {
             directory,
             facts,
             details,
-            files: Box::default(),
-            is_settled: true,
             remote: None,
             unread: None,
         }
@@ -163,8 +153,6 @@ impl ListedRun {
         };
         Self {
             placed: row.placed,
-            files: row.files.as_slice().into(),
-            is_settled: row.is_settled,
             ..Self::new(directory, facts, details)
         }
     }
@@ -203,14 +191,6 @@ impl ListedRun {
         })
     }
 
-    /// A number that changes when the run does.
-    #[must_use]
-    pub fn fingerprint(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        (self.directory.trace_id, self.status.as_str(), &self.files).hash(&mut hasher);
-        hasher.finish()
-    }
-
     /// The URL of the bucket that it was read from; `None` of a run of this machine.
     #[must_use]
     pub fn origin(&self) -> Option<&str> {
@@ -237,7 +217,6 @@ impl ListedRun {
             .as_ref()
             .and_then(|details| serde_json::from_str(details).ok());
         Some(Self {
-            files: row.generation.to_be_bytes().into(),
             remote: Some(RemoteRun {
                 team: Arc::clone(team),
                 generation: row.generation,
@@ -246,24 +225,9 @@ impl ListedRun {
         })
     }
 
-    /// Its state when it was read.
-    pub(crate) fn state(&self) -> KnownState<'_> {
-        KnownState {
-            files: Cow::Borrowed(&self.files),
-            is_settled: self.is_settled,
-            is_open: self.facts.is_open(),
-        }
-    }
-
-    /// True of a run that a list of all runs, the newest first, has later than the other.
-    #[must_use]
-    pub fn comes_after(&self, other: &Self) -> bool {
-        self.place() > other.place()
-    }
-
-    /// Its place among all runs; the newest is the first.
-    pub(crate) fn place(&self) -> (Reverse<Option<Timestamp>>, TraceId) {
-        (Reverse(self.placed), self.directory.trace_id)
+    /// By which it is placed: its start, or else when its directory was last changed.
+    pub(crate) fn placed(&self) -> Option<Timestamp> {
+        self.placed
     }
 }
 
@@ -279,8 +243,6 @@ pub struct StoreFacts {
     pub not_kept: Option<DatabaseError>,
     /// Why runs of the bucket that is read as well are missing.
     pub unread_bucket: Option<DatabaseError>,
-    /// The last change of its mirror that the runs of the bucket include.
-    pub(crate) mirrored: i64,
 }
 
 /// The progress of reading.
@@ -341,15 +303,6 @@ impl FactsStore {
         &self.runs
     }
 
-    /// The facts of all runs, as their files are now.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] when the folder of runs is missing or cannot be read.
-    pub fn all(&self, with_details: bool) -> Result<StoreFacts, StoreError> {
-        Ok(self.survey(with_details)?.read(&CancelToken::default(), |_| ()))
-    }
-
     /// The directory of a run of this machine.
     pub(crate) fn directory(&self, run: TraceId) -> RunDirectory {
         RunDirectory {
@@ -369,40 +322,14 @@ impl FactsStore {
     /// The facts of some runs, read from their files.
     pub fn read(directories: impl IntoIterator<Item = RunDirectory>) -> Vec<ListedRun> {
         let read = |directory: RunDirectory| {
-            let files = FilesStamp::of(&directory.path, true);
             let mut read = run_facts::read(&directory);
             read.details.price(&Prices::default());
             ListedRun {
                 placed: placed(&directory, &read.facts),
-                files: files.bytes().into(),
                 ..ListedRun::new(directory, read.facts, Some(Box::new(read.details)))
             }
         };
         directories.into_iter().map(read).collect()
-    }
-
-    /// Gives the runs their details that have none yet: from what is kept, or from their files.
-    pub fn read_details<'a>(&self, runs: impl IntoIterator<Item = &'a mut ListedRun>) {
-        let (mut database, mut mirror) = (None, None);
-        for run in runs.into_iter().filter(|run| run.details.is_none()) {
-            let id = run.directory.trace_id;
-            let kept = |database: &Option<RunDatabase>, files: &[u8]| {
-                let text = database.as_ref()?.details(id, files).ok()??;
-                serde_json::from_str(&text).ok()
-            };
-            let details = if let Some(remote) = &run.remote {
-                let mirror = mirror.get_or_insert_with(|| remote.team.mirror().database());
-                Some(kept(mirror, &[]).unwrap_or_default())
-            } else {
-                let database =
-                    database.get_or_insert_with(|| RunDatabase::of_this_machine(self.runs.data_dir()).ok());
-                kept(database, &run.files)
-            };
-            let mut details: Box<RunDetails> =
-                details.unwrap_or_else(|| Box::new(run_facts::read(&run.directory).details));
-            details.price(&self.prices);
-            run.details = Some(details);
-        }
     }
 
     /// Forgets what is kept of runs that were deleted. What cannot be forgotten now is forgotten by the next listing.

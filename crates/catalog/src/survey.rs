@@ -12,7 +12,7 @@ use crate::database::{FactsTexts, KnownState, RunDatabase, RunToStore};
 use crate::database_file::DatabaseError;
 use crate::files_stamp::FilesStamp;
 use crate::run_facts::{self, FullReading};
-use crate::store::{FactsStore, ListedRun, ReadingProgress, placed};
+use crate::store::{FactsStore, ReadingProgress, placed};
 use crate::workers;
 
 /// Threads that stat the files of runs: a disk answers many questions at once.
@@ -33,26 +33,14 @@ const REST_FACTOR: u32 = 0;
 #[derive(Debug)]
 pub struct Survey {
     pub(crate) store: FactsStore,
-    /// Set where all runs get their details.
-    pub(crate) with_details: bool,
     /// Runs of this machine whose files are as they were when they were read.
-    known: HashSet<TraceId>,
+    pub(crate) known: HashSet<TraceId>,
     /// The newest first.
     unread: Vec<UnreadRun>,
     gone: Vec<TraceId>,
     database: Result<RunDatabase, Option<DatabaseError>>,
     /// Set where the known runs are in the database alone.
     is_of_database: bool,
-    /// The runs that are in memory already.
-    pub(crate) before: RunsBefore,
-}
-
-/// The runs of an earlier survey whose files are the same.
-#[derive(Debug, Default)]
-pub(crate) struct RunsBefore {
-    pub(crate) runs: Vec<ListedRun>,
-    /// The last change of the mirror that those of the bucket include; 0 where all have to be read.
-    pub(crate) mirrored: i64,
 }
 
 #[derive(Debug)]
@@ -78,71 +66,22 @@ impl FactsStore {
     /// [`StoreError`] when the folder of runs is missing or cannot be read.
     pub fn survey(&self, with_details: bool) -> Result<Survey, StoreError> {
         let (database, known) = self.kept(with_details);
-        let survey = self.compare(&known, with_details)?;
-        Ok(Survey {
-            database,
-            is_of_database: true,
-            ..survey
-        })
-    }
-
-    /// Compares the files of runs that are in memory already; `None` where nothing has changed.
-    pub(crate) fn survey_after(
-        &self,
-        before: &[ListedRun],
-        mirrored: i64,
-        with_details: bool,
-    ) -> Result<Option<Survey>, StoreError> {
-        let here = || before.iter().filter(|run| run.origin().is_none());
-        let states = here().map(|run| (run.directory.trace_id, run.state()));
-        let states: HashMap<TraceId, KnownState<'_>> = states.collect();
-        let mut survey = self.compare(&states, with_details)?;
-        let last_change = self.last_mirrored(mirrored);
-        let mut is_same = survey.unread.is_empty() && survey.known.len() == states.len();
-        if !is_same && self.runs().runs_dir().is_dir() {
-            survey.database = RunDatabase::of_this_machine(self.runs().data_dir()).map_err(Some);
-        }
-        is_same &= last_change == mirrored;
-        let statuses: Vec<_> = here().map(|run| run.facts.status_now(&run.directory)).collect();
-        is_same &= here().zip(&statuses).all(|(run, status)| run.status == *status);
-        if is_same {
-            return Ok(None);
-        }
-        // One that is not here any more may be in the bucket.
-        let stays = |run: &&ListedRun| survey.known.contains(&run.directory.trace_id);
-        let unread = survey.unread.iter().map(|run| run.directory.trace_id);
-        let read_here: HashSet<TraceId> = survey.known.iter().copied().chain(unread).collect();
-        let has_gone = here().any(|run| !read_here.contains(&run.directory.trace_id));
-        let known = here().zip(statuses).filter(|(run, _)| stays(run));
-        let known = known.map(|(run, status)| {
-            let mut run = run.clone();
-            run.status = status;
-            run
-        });
-        let of_bucket = before.iter().filter(|run| run.origin().is_some()).cloned();
-        survey.before = RunsBefore {
-            runs: known.chain(of_bucket).collect(),
-            mirrored: if has_gone { 0 } else { mirrored },
-        };
-        Ok(Some(survey))
+        let survey = self.compare(&known)?;
+        Ok(survey.with_database(database))
     }
 
     /// The number of the last change of the mirror; `otherwise` where it cannot be opened.
-    fn last_mirrored(&self, otherwise: i64) -> i64 {
+    pub(crate) fn last_mirrored(&self, otherwise: i64) -> i64 {
         let Some(team) = self.team() else { return 0 };
         match team.mirror().open_database() {
-            Ok(Some(database)) => database.last_number().unwrap_or(otherwise),
+            Ok(Some(database)) => database.last_number("main").unwrap_or(otherwise),
             Ok(None) => 0,
             Err(_) => otherwise,
         }
     }
 
     /// Compares the files of the runs of this machine with their known states.
-    fn compare(
-        &self,
-        known: &HashMap<TraceId, KnownState<'_>>,
-        with_details: bool,
-    ) -> Result<Survey, StoreError> {
+    pub(crate) fn compare(&self, known: &HashMap<TraceId, KnownState>) -> Result<Survey, StoreError> {
         let directories = self.local_directories()?;
         let listed: HashSet<TraceId> = directories.iter().map(|run| run.trace_id).collect();
         let gone = known
@@ -169,7 +108,7 @@ impl FactsStore {
         });
         let mut survey = Survey {
             gone,
-            ..Survey::empty(self, with_details)
+            ..Survey::empty(self)
         };
         for look in looks {
             match look {
@@ -185,7 +124,7 @@ impl FactsStore {
     }
 
     /// True of a run whose files are what they were.
-    fn is_unchanged(&self, state: &KnownState<'_>, directory: &RunDirectory) -> bool {
+    fn is_unchanged(&self, state: &KnownState, directory: &RunDirectory) -> bool {
         if !state.is_settled {
             let readings = self.long_readings.lock().unwrap_or_else(PoisonError::into_inner);
             let reading = readings.get(&directory.trace_id);
@@ -208,7 +147,7 @@ impl FactsStore {
         for _ in 0..2 {
             match RunDatabase::of_this_machine(self.runs().data_dir()) {
                 Err(error) => return (Err(Some(error)), HashMap::new()),
-                Ok(database) => match database.states(with_details) {
+                Ok(database) => match database.check(with_details).and_then(|()| database.states()) {
                     Ok(states) => return (Ok(database), states),
                     Err(error) => failure = Some(error),
                 },
@@ -220,7 +159,7 @@ impl FactsStore {
 
 type KeptStates = (
     Result<RunDatabase, Option<DatabaseError>>,
-    HashMap<TraceId, KnownState<'static>>,
+    HashMap<TraceId, KnownState>,
 );
 
 impl Survey {
@@ -230,17 +169,29 @@ impl Survey {
         (self.unread.len(), self.unread.iter().map(|run| run.bytes).sum())
     }
 
+    /// The same with the database that its known runs are in.
+    pub(crate) fn with_database(self, database: Result<RunDatabase, Option<DatabaseError>>) -> Self {
+        Self {
+            database,
+            is_of_database: true,
+            ..self
+        }
+    }
+
+    /// True where each run is known, and none has gone.
+    pub(crate) fn finds_nothing_new(&self) -> bool {
+        self.unread.is_empty() && self.gone.is_empty()
+    }
+
     /// No runs.
-    pub(crate) fn empty(store: &FactsStore, with_details: bool) -> Self {
+    pub(crate) fn empty(store: &FactsStore) -> Self {
         Self {
             store: store.clone(),
-            with_details,
             known: HashSet::new(),
             unread: Vec::new(),
             gone: Vec::new(),
             database: Err(None),
             is_of_database: false,
-            before: RunsBefore::default(),
         }
     }
 
@@ -320,7 +271,6 @@ impl Survey {
 struct FactsWriter<'a> {
     data_dir: &'a Path,
     database: RunDatabase,
-    is_in_memory: bool,
     /// Set where the runs that are known, or were written before, are in the database alone.
     has_runs: bool,
     /// Set where the copy lacks the runs of the database.
@@ -339,7 +289,6 @@ impl<'a> FactsWriter<'a> {
         has_runs: bool,
         gone: Vec<TraceId>,
     ) -> Result<Self, DatabaseError> {
-        let is_in_memory = database.is_err();
         let (database, not_kept) = match database {
             Ok(database) => (database, None),
             Err(error) => (RunDatabase::in_memory(data_dir, None)?, error),
@@ -347,7 +296,6 @@ impl<'a> FactsWriter<'a> {
         Ok(Self {
             data_dir,
             database,
-            is_in_memory,
             has_runs,
             has_lost_runs: false,
             not_kept,
@@ -379,7 +327,7 @@ impl<'a> FactsWriter<'a> {
         });
         let runs: Vec<RunToStore<'_>> = runs.collect();
         if !runs.is_empty() || !self.gone.is_empty() {
-            let written = if !self.is_in_memory && self.database.is_read_only() {
+            let written = if !self.database.is_in_memory && self.database.is_read_only() {
                 Err(None)
             } else {
                 self.database.write(&runs, &self.gone).map_err(Some)
@@ -398,7 +346,6 @@ impl<'a> FactsWriter<'a> {
                     empty.write(&runs, &self.gone)?;
                     empty
                 };
-                self.is_in_memory = true;
             }
             self.has_runs = true;
         }

@@ -4,8 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use tracer_insight::units::now;
+use tracer_runs::CancelToken;
 
-use crate::{FactsStore, ListedRun};
+use crate::query::RunQuery;
+use crate::{FactsStore, ListedRun, RunCatalog, RunOrder, SelectedRuns};
 
 /// A data directory.
 pub(crate) struct Sandbox {
@@ -199,7 +202,11 @@ impl Sandbox {
     }
 
     pub(crate) fn database(&self) -> PathBuf {
-        self.path().join("cache/facts-10.sqlite")
+        self.path().join("cache/facts-11.sqlite")
+    }
+
+    pub(crate) fn catalog(&self) -> RunCatalog {
+        opened(&FactsStore::new(self.path()))
     }
 
     /// Writes a run, in the place of what was there.
@@ -212,8 +219,26 @@ impl Sandbox {
     }
 }
 
+/// All runs of a store.
+pub(crate) fn opened(store: &FactsStore) -> RunCatalog {
+    let survey = store.survey(true).unwrap();
+    survey.open(&CancelToken::default(), |_| ()).unwrap()
+}
+
+/// The runs that a query selects.
+pub(crate) fn selected(runs: &RunCatalog, query: &RunQuery) -> SelectedRuns {
+    let selection = runs.select(query, true, now(), &CancelToken::default(), |_| ());
+    selection.unwrap()
+}
+
+/// The same in an order.
+pub(crate) fn ordered(runs: &RunCatalog, query: &str, order: RunOrder) -> Vec<ListedRun> {
+    let selection = selected(runs, &query.parse().unwrap());
+    runs.page(&selection, order, 0, usize::MAX, true).unwrap()
+}
+
 /// Chats of three sessions and a run of none, from the first second of a day to the sixth.
-pub(crate) fn chats() -> Vec<ListedRun> {
+pub(crate) fn chats() -> (Sandbox, RunCatalog) {
     let sandbox = Sandbox::new();
     let tool = |number| SampleSpan::tool(number, "search", &json!({}), &json!({}));
     let read = |number| SampleSpan::tool(number, "Read", &json!({}), &json!({}));
@@ -228,11 +253,12 @@ pub(crate) fn chats() -> Vec<ListedRun> {
     sandbox.write(&chat(4, "a"));
     sandbox.write(&chat(5, "c"));
     sandbox.write(&chat(6, "b").failed("Timeout", "late"));
-    FactsStore::new(sandbox.path()).all(true).unwrap().runs
+    let runs = sandbox.catalog();
+    (sandbox, runs)
 }
 
 /// The second of the day in which each run started.
-pub(crate) fn seconds(runs: &[&ListedRun]) -> Vec<i64> {
-    let second = |run: &&ListedRun| run.facts.started_us.unwrap() / 1_000_000 % 86_400;
+pub(crate) fn seconds(runs: &[ListedRun]) -> Vec<i64> {
+    let second = |run: &ListedRun| run.facts.started_us.unwrap() / 1_000_000 % 86_400;
     runs.iter().map(second).collect()
 }

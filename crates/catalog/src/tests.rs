@@ -7,11 +7,13 @@ use proptest::prelude::*;
 use rusqlite::Connection;
 use serde_json::json;
 use tracer_insight::status::RunStatus;
+use tracer_insight::units::now;
 use tracer_runs::{CancelToken, RunStore, StoreError};
-use tracer_sdk::format::Usage;
+use tracer_sdk::format::{TraceId, Usage};
 
-use crate::test_support::{SampleRun, SampleSpan, Sandbox};
-use crate::{DatabaseError, FactsSnapshot, FactsStore, ListedRun, SnapshotLook, run_facts};
+use crate::query::RunQuery;
+use crate::test_support::{SampleRun, SampleSpan, Sandbox, id};
+use crate::{DatabaseError, FactsStore, ListedRun, RunCatalog, RunOrder, run_facts};
 
 fn facts(sandbox: &Sandbox) -> Vec<ListedRun> {
     FactsStore::new(sandbox.path()).all(true).unwrap().runs
@@ -172,13 +174,16 @@ fn a_run_is_read_once_and_again_when_it_changes() {
     facts(&sandbox);
     assert_eq!(unread(&sandbox), 0);
     let store = FactsStore::new(sandbox.path());
-    let mut listed = store.all(false).unwrap().runs;
     assert!(
-        listed.iter().all(|run| run.details.is_none()),
+        store
+            .all(false)
+            .unwrap()
+            .runs
+            .iter()
+            .all(|run| run.details.is_none()),
         "they were kept, and not asked for"
     );
-    store.read_details(&mut listed);
-    assert_eq!(listed, read(&sandbox));
+    assert_eq!(facts(&sandbox), read(&sandbox));
     fs::OpenOptions::new()
         .append(true)
         .open(sandbox.directory(2).join("spans.jsonl"))
@@ -196,7 +201,7 @@ fn what_was_read_is_kept_when_reading_is_cancelled() {
     }
     let cancel = CancelToken::default();
     let survey = FactsStore::new(sandbox.path()).survey(true).unwrap();
-    let some = survey.read(&cancel, |progress| {
+    let some = survey.read(true, &cancel, |progress| {
         assert_eq!(progress.runs, 40);
         if progress.read_runs == 5 {
             cancel.cancel();
@@ -232,17 +237,26 @@ fn a_deleted_run_is_forgotten() {
     assert!(!holds());
 }
 
-/// The next snapshot; `None` where nothing has changed.
-fn next(sandbox: &Sandbox, before: Option<&FactsSnapshot>, with_details: bool) -> Option<FactsSnapshot> {
-    next_of(&FactsStore::new(sandbox.path()), before, with_details)
+/// The runs as they are now; `None` where nothing has changed since `before`.
+fn next(sandbox: &Sandbox, before: Option<&RunCatalog>) -> Option<RunCatalog> {
+    let survey = FactsStore::new(sandbox.path()).survey_after(before).unwrap()?;
+    let runs = survey.open(&CancelToken::default(), |_| ()).unwrap();
+    runs.end_reading().unwrap();
+    Some(runs)
 }
 
-/// The same of a store that may follow runs.
-fn next_of(store: &FactsStore, before: Option<&FactsSnapshot>, with_details: bool) -> Option<FactsSnapshot> {
-    match FactsSnapshot::look(store, before, with_details).unwrap() {
-        SnapshotLook::Same => None,
-        SnapshotLook::Changed(survey) => FactsSnapshot::read(survey, &CancelToken::default(), |_| ()),
-    }
+/// All that is known of the runs; `None` where the database is damaged.
+fn known(runs: &RunCatalog) -> Option<Vec<ListedRun>> {
+    let cancel = CancelToken::default();
+    let all = runs.select(&RunQuery::default(), true, now(), &cancel, |_| ());
+    let listed = runs.page(&all.ok()?, RunOrder::default(), 0, usize::MAX, true);
+    listed.ok()
+}
+
+fn ids(runs: &RunCatalog) -> Vec<TraceId> {
+    let mut ids = runs.census(true).unwrap().ids;
+    ids.sort();
+    ids
 }
 
 #[test]
@@ -250,32 +264,30 @@ fn a_look_whose_reading_was_cancelled_hides_no_run() {
     let sandbox = Sandbox::new();
     sandbox.write(&refund_agent(1));
     let store = FactsStore::new(sandbox.path());
-    let first = next_of(&store, None, true).unwrap();
+    let first = next(&sandbox, None).unwrap();
     sandbox.write(&refund_agent(2));
     let cancel = CancelToken::default();
     cancel.cancel();
-    let SnapshotLook::Changed(survey) = FactsSnapshot::look(&store, Some(&first), true).unwrap() else {
-        panic!("a run has come, and nobody has read it");
-    };
-    assert!(FactsSnapshot::read(survey, &cancel, |_| ()).is_none());
-    let second = next_of(&store, Some(&first), true).unwrap();
-    assert_eq!(second.runs().len(), 2);
+    let survey = store.survey_after(Some(&first)).unwrap().unwrap();
+    assert_eq!(survey.open(&cancel, |_| ()).unwrap().unread, 1);
+    assert_eq!(ids(&next(&sandbox, Some(&first)).unwrap()).len(), 2);
 }
 
 #[test]
-fn a_snapshot_is_the_same_until_a_run_changes() {
+fn runs_are_the_same_until_one_changes() {
     let sandbox = Sandbox::new();
     sandbox.write(&refund_agent(1));
     sandbox.write(&refund_agent(2));
-    let first = next(&sandbox, None, true).unwrap();
-    assert!(next(&sandbox, Some(&first), true).is_none());
+    let first = next(&sandbox, None).unwrap();
+    let version = first.version().unwrap();
+    assert!(next(&sandbox, Some(&first)).is_none());
     sandbox.write(&refund_agent(2).failed("AgentError", "gave up"));
-    let second = next(&sandbox, Some(&first), true).unwrap();
-    assert_eq!(second.runs(), read(&sandbox));
-    assert_ne!(second.version(), first.version());
+    let second = next(&sandbox, Some(&first)).unwrap();
+    assert_eq!(facts(&sandbox), read(&sandbox));
+    assert_ne!(second.version().unwrap(), version);
     fs::remove_dir_all(sandbox.directory(1)).unwrap();
-    let third = next(&sandbox, Some(&second), true).unwrap();
-    assert_eq!(third.runs(), read(&sandbox));
+    let third = next(&sandbox, Some(&second)).unwrap();
+    assert_eq!(ids(&third), [id(2).parse::<TraceId>().unwrap()]);
     assert_eq!(
         unread(&sandbox),
         0,
@@ -284,26 +296,28 @@ fn a_snapshot_is_the_same_until_a_run_changes() {
 }
 
 #[test]
-fn a_snapshot_gets_details_when_they_are_needed() {
+fn runs_that_cannot_be_kept_are_read_once_and_again_when_they_change() {
     let sandbox = Sandbox::new();
+    fs::write(sandbox.path().join("cache"), "no folder").unwrap();
     sandbox.write(&refund_agent(1));
-    facts(&sandbox);
-    let without = next(&sandbox, None, false).unwrap();
-    assert!(without.runs()[0].details.is_none());
-    let with = next(&sandbox, Some(&without), true).unwrap();
-    assert_eq!(with.runs(), read(&sandbox));
-    assert!(next(&sandbox, Some(&with), false).is_none(), "they stay");
+    let first = next(&sandbox, None).unwrap();
+    assert!(first.not_kept.is_some());
+    assert!(next(&sandbox, Some(&first)).is_none());
+    sandbox.write(&refund_agent(2));
+    let store = FactsStore::new(sandbox.path());
+    let survey = store.survey_after(Some(&first)).unwrap().unwrap();
+    assert_eq!(survey.unread().0, 1);
+    let second = survey.open(&CancelToken::default(), |_| ()).unwrap();
+    assert_eq!(ids(&second).len(), 2);
+    assert_eq!(ids(&second.reopen().unwrap()), ids(&second));
 }
 
 #[test]
-fn a_folder_without_runs_has_an_empty_snapshot() {
+fn a_folder_without_runs_has_none() {
     let folder = tempfile::tempdir().unwrap();
     let store = FactsStore::new(folder.path());
-    let Ok(SnapshotLook::Changed(survey)) = FactsSnapshot::look(&store, None, false) else {
-        panic!("there was nothing before");
-    };
-    let empty = FactsSnapshot::read(survey, &CancelToken::default(), |_| ()).unwrap();
-    assert!(empty.runs().is_empty());
+    let survey = store.survey_after(None).unwrap().unwrap();
+    assert_eq!(ids(&survey.open(&CancelToken::default(), |_| ()).unwrap()), []);
 }
 
 #[test]
@@ -452,7 +466,7 @@ fn a_database_that_is_deleted_while_it_is_used_costs_time_only() {
         let survey = FactsStore::new(sandbox.path()).survey(true).unwrap();
         assert_eq!(survey.unread().0 == 0, is_known);
         fs::remove_dir_all(sandbox.path().join("cache")).unwrap();
-        assert_eq!(survey.read(&CancelToken::default(), |_| ()).runs, expected);
+        assert_eq!(survey.read(true, &CancelToken::default(), |_| ()).runs, expected);
         assert_eq!(facts(&sandbox), expected);
     }
 }
@@ -486,7 +500,7 @@ fn runs_that_change_between_a_look_and_the_reading_are_as_they_are_then() {
     sandbox.write(&refund_agent(2).failed("AgentError", "gave up"));
     fs::remove_dir_all(sandbox.directory(3)).unwrap();
     fs::write(sandbox.directory(3), "no folder any more").unwrap();
-    let listed = survey.read(&CancelToken::default(), |_| ());
+    let listed = survey.read(true, &CancelToken::default(), |_| ());
     assert_eq!((&listed.runs, listed.unread), (&read(&sandbox), 0));
     assert_eq!(facts(&sandbox), listed.runs);
 }
@@ -494,7 +508,7 @@ fn runs_that_change_between_a_look_and_the_reading_are_as_they_are_then() {
 #[cfg(unix)]
 #[test]
 fn a_link_in_the_place_of_the_database_is_refused() {
-    for link in ["cache", "cache/facts-10.sqlite"] {
+    for link in ["cache", "cache/facts-11.sqlite"] {
         let sandbox = Sandbox::new();
         sandbox.write(&refund_agent(1));
         let elsewhere = tempfile::tempdir().unwrap();
@@ -641,7 +655,7 @@ fn happen(sandbox: &Sandbox, event: &Event, step: usize) {
         Event::ListCancelled => {
             let cancel = CancelToken::default();
             let survey = FactsStore::new(sandbox.path()).survey(false).unwrap();
-            survey.read(&cancel, |_| cancel.cancel());
+            survey.read(true, &cancel, |_| cancel.cancel());
         }
     }
 }
@@ -652,17 +666,18 @@ proptest! {
     #[test]
     fn facts_are_those_of_a_full_reading_whatever_happened(events in events()) {
         let sandbox = Sandbox::new();
-        let store = FactsStore::new(sandbox.path());
-        let mut snapshot = None;
+        let mut catalog = None;
         for (step, event) in events.iter().enumerate() {
             happen(&sandbox, event, step);
             if matches!(event, Event::List | Event::ListTwice) {
-                snapshot = next_of(&store, snapshot.as_ref(), step % 2 == 0).or(snapshot);
+                catalog = next(&sandbox, catalog.as_ref()).or(catalog);
             }
         }
         let expected = read(&sandbox);
-        let snapshot = next_of(&store, snapshot.as_ref(), true).or(snapshot);
-        prop_assert_eq!(snapshot.as_ref().unwrap().runs(), &expected[..], "what a viewer knows");
+        let catalog = next(&sandbox, catalog.as_ref()).or(catalog);
+        // A viewer whose database is damaged opens it again.
+        let known = catalog.as_ref().and_then(known).or_else(|| known(&next(&sandbox, None)?));
+        prop_assert_eq!(known.unwrap(), expected.clone(), "what a viewer knows");
         prop_assert_eq!(facts(&sandbox), expected.clone());
         prop_assert_eq!(facts(&sandbox), expected.clone(), "from the database");
         let _ = fs::remove_dir_all(sandbox.path().join("cache"));
@@ -723,9 +738,8 @@ proptest! {
     ) {
         let sandbox = Sandbox::new();
         sandbox.write(&SampleRun::new(1, "goes-on").running());
-        let store = FactsStore::new(sandbox.path());
         let log = sandbox.directory(1).join("spans.jsonl");
-        let (mut snapshot, mut number) = (None, 0);
+        let (mut catalog, mut number) = (None, 0);
         for part in parts {
             let mut text = String::new();
             for added in part {
@@ -737,9 +751,8 @@ proptest! {
             let (first, rest) = text.split_at(if is_torn { text.len() * 2 / 3 } else { 0 });
             for part in [first, rest] {
                 fs::OpenOptions::new().append(true).open(&log).unwrap().write_all(part).unwrap();
-                let now = next_of(&store, snapshot.as_ref(), true);
-                snapshot = now.or(snapshot);
-                prop_assert_eq!(snapshot.as_ref().unwrap().runs(), &read(&sandbox)[..]);
+                catalog = next(&sandbox, catalog.as_ref()).or(catalog);
+                prop_assert_eq!(known(catalog.as_ref().unwrap()).unwrap(), read(&sandbox));
             }
         }
     }
@@ -825,9 +838,8 @@ fn facts_of_a_mixed_store_are_those_of_a_full_reading() {
     (0..count).for_each(|number| write_mixed(&sandbox, number));
     let expected = read(&sandbox);
     assert_eq!(expected.len(), count as usize);
-    let store = FactsStore::new(sandbox.path());
-    let first = next_of(&store, None, true).unwrap();
-    assert!(first.runs() == expected, "the first time");
+    let first = next(&sandbox, None).unwrap();
+    assert!(known(&first).unwrap() == expected, "the first time");
     assert!(facts(&sandbox) == expected, "from the database");
     // Another process lists while runs change, come and go.
     std::thread::scope(|scope| {
@@ -841,8 +853,8 @@ fn facts_of_a_mixed_store_are_those_of_a_full_reading() {
         other.join().unwrap();
     });
     let expected = read(&sandbox);
-    let second = next_of(&store, Some(&first), true).unwrap();
-    assert!(second.runs() == expected, "after changes");
+    let second = next(&sandbox, Some(&first)).unwrap();
+    assert!(known(&second).unwrap() == expected, "after changes");
     assert!(facts(&sandbox) == expected, "after changes, from the database");
     fs::remove_dir_all(sandbox.path().join("cache")).unwrap();
     assert!(facts(&sandbox) == expected, "without the database");

@@ -27,27 +27,16 @@ pub struct PlaceInThread<'a> {
 /// let folder = tempfile::tempdir()?;
 /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
 /// let runs = FactsStore::new(folder.path()).all(false)?.runs;
-/// let threads = RunThreads::of(&runs);
-/// assert_eq!((threads.count(), threads.place(&runs[0])), (0, None));
+/// assert_eq!(RunThreads::default().place(&runs[0]), None);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct RunThreads {
     /// Of each run in a thread, its number there, and of how many.
     places: HashMap<TraceId, (usize, usize)>,
-    count: usize,
 }
 
 impl RunThreads {
-    /// The threads of runs, which come newest first.
-    #[must_use]
-    pub fn of(runs: &[ListedRun]) -> Self {
-        let members = runs
-            .iter()
-            .filter_map(|run| Some((run.facts.session.as_deref()?, run.directory.trace_id)));
-        Self::of_members(members)
-    }
-
     /// The threads of runs by their sessions, the newest first.
     pub(crate) fn of_members<Session: Eq + Hash>(members: impl Iterator<Item = (Session, TraceId)>) -> Self {
         let mut by_session: HashMap<Session, Vec<TraceId>> = HashMap::new();
@@ -60,7 +49,6 @@ impl RunThreads {
             let oldest_first = (1..).zip(runs.into_iter().rev());
             let places = oldest_first.map(|(number, run)| (run, (number, count)));
             threads.places.extend(places);
-            threads.count += 1;
         }
         threads
     }
@@ -75,51 +63,30 @@ impl RunThreads {
             count,
         })
     }
-
-    /// The number of threads.
-    #[must_use]
-    pub fn count(&self) -> usize {
-        self.count
-    }
-}
-
-/// Puts the runs of each thread together, where the first of them is.
-pub fn group_threads(runs: &mut Vec<&ListedRun>) {
-    let mut of_session: HashMap<&str, Vec<&ListedRun>> = HashMap::new();
-    for run in runs.iter() {
-        if let Some(session) = run.facts.session.as_deref() {
-            of_session.entry(session).or_default().push(run);
-        }
-    }
-    let ordered = std::mem::take(runs);
-    for run in ordered {
-        match run.facts.session.as_deref() {
-            None => runs.push(run),
-            // Those behind the first were pushed with it.
-            Some(session) => runs.extend(of_session.remove(session).unwrap_or_default()),
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::test_support::{chats, seconds};
+    use crate::run_catalog::RunOrder;
+    use crate::test_support::{chats, ordered, seconds};
 
     #[test]
     fn runs_of_a_session_are_one_thread() {
-        let runs = chats();
-        let threads = RunThreads::of(&runs);
+        let (_sandbox, runs) = chats();
+        let listed = ordered(&runs, "", RunOrder::default());
+        let threads = runs.threads(&listed, true).unwrap();
         let of = |second: usize| {
-            let place = threads.place(&runs[6 - second])?;
+            let place = threads.place(&listed[6 - second])?;
             Some((place.thread, place.number, place.count))
         };
         assert_eq!((of(1), of(4)), (Some(("a", 1, 2)), Some(("a", 2, 2))));
         assert_eq!((of(2), of(6)), (Some(("b", 1, 2)), Some(("b", 2, 2))));
         assert_eq!((of(3), of(5)), (None, None));
-        assert_eq!(threads.count(), 2);
-        let mut listed: Vec<&ListedRun> = runs.iter().collect();
-        group_threads(&mut listed);
-        assert_eq!(seconds(&listed), [6, 2, 5, 4, 1, 3]);
+        assert_eq!(runs.thread_count().unwrap(), 2);
+        let order = RunOrder {
+            groups_threads: true,
+            ..RunOrder::default()
+        };
+        assert_eq!(seconds(&ordered(&runs, "", order)), [6, 2, 5, 4, 1, 3]);
     }
 }

@@ -1,13 +1,10 @@
 //! `list_runs`: the runs that match a query, the newest first.
 
-use std::borrow::Cow;
-
 use tracer_catalog::query::RunQuery;
-use tracer_catalog::{FactsStore, LeadingRuns, ListedRun, RunColumn, RunSink};
+use tracer_catalog::{FactsStore, ListedRun, RunColumn, RunOrder};
 use tracer_insight::marked_text::MarkedText;
 use tracer_insight::run_head::UNNAMED;
 use tracer_insight::text;
-use tracer_insight::units::now;
 
 use crate::arguments::ListRuns;
 use crate::error::ToolError;
@@ -32,66 +29,34 @@ const COLUMNS: [RunColumn; 7] = [
 
 pub(crate) fn answer(store: &FactsStore, asked: &ListRuns) -> Result<String, ToolError> {
     let query: RunQuery = asked.query.parse()?;
-    let mut runs = selection::stream(store, query.needs_details())?;
-    let of_all = text::counted(runs.census(asked.trials)?.ids.len() as u64, "run");
-    let last = match &asked.cursor {
-        None => None,
-        // The last run of the page before, which may be gone by now.
-        Some(cursor) => {
-            let id = cursor.parse().map_err(|_| ToolError::Cursor)?;
-            Some(runs.run(id)?.ok_or(ToolError::Cursor)?)
-        }
-    };
-    let found = selection::fold(&mut runs, &query, asked.trials, || ListedPage::new(last.as_ref()))?;
-    let mut page = AnswerPage::new(asked.budget.tokens(BUDGET));
+    let runs = selection::all(store, query.needs_details())?;
+    let everything = selection::matching(&runs, &RunQuery::default(), asked.trials)?;
+    let of_all = text::counted(runs.count(&everything)? as u64, "run");
+    let found = selection::matching(&runs, &query, asked.trials)?;
     let heading = if query.is_empty() {
         of_all
     } else {
-        format!("{} of {of_all} match", found.matching)
+        format!("{} of {of_all} match", runs.count(&found)?)
     };
+    let following = match &asked.cursor {
+        None => found,
+        // The last run of the page before, which may be gone by now.
+        Some(cursor) => {
+            let id = cursor.parse().map_err(|_| ToolError::Cursor)?;
+            found.after(&runs.run(id)?.ok_or(ToolError::Cursor)?)
+        }
+    };
+    let listed = runs.page(&following, RunOrder::default(), 0, MAX_RUNS + 1, true)?;
+    let mut page = AnswerPage::new(asked.budget.tokens(BUDGET));
     let _ = page.add(&format!("{heading}, the newest first:"));
-    let has_more = found.following.count() > MAX_RUNS;
     let mut last = None;
-    for mut run in found.following.finish() {
-        store.read_details([&mut run]);
-        if !page.add(&line(&run)) {
+    for run in listed.iter().take(MAX_RUNS) {
+        if !page.add(&line(run)) {
             return Ok(page.finish(last));
         }
         last = Some(run.directory.trace_id.to_string());
     }
-    Ok(page.finish(last.filter(|_| has_more)))
-}
-
-/// The runs of a page: those that follow the last one of the page before.
-struct ListedPage<'a> {
-    last: Option<&'a ListedRun>,
-    following: LeadingRuns,
-    /// All that match, on this page or not.
-    matching: usize,
-}
-
-impl<'a> ListedPage<'a> {
-    fn new(last: Option<&'a ListedRun>) -> Self {
-        Self {
-            last,
-            following: LeadingRuns::new(MAX_RUNS, RunColumn::Started, false, now()),
-            matching: 0,
-        }
-    }
-}
-
-impl RunSink for ListedPage<'_> {
-    fn add(&mut self, run: Cow<'_, ListedRun>) {
-        self.matching += 1;
-        if self.last.is_none_or(|last| run.comes_after(last)) {
-            self.following.add(run);
-        }
-    }
-
-    fn append(&mut self, others: Self) {
-        self.matching += others.matching;
-        self.following.append(others.following);
-    }
+    Ok(page.finish(last.filter(|_| listed.len() > MAX_RUNS)))
 }
 
 /// `bc519f… ⟦support-agent⟧ failed, 2026-11-21 01:14:27 UTC, 880 ms, 11 steps, 412→35 tokens, $0.0021 ⟦Timeout: no answer⟧`

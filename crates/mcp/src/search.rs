@@ -27,7 +27,7 @@ pub(crate) fn answer(store: &FactsStore, asked: &SearchRuns) -> Result<String, T
     if test.is_empty() {
         return Err(ToolError::NoStepCondition);
     }
-    let candidates = selection::stream(store, true)?.candidates(&query, asked.trials, now())?;
+    let candidates = selection::all(store, true)?.candidates(&query, asked.trials, now())?;
     let candidates: Vec<&ListedRun> = candidates.iter().collect();
     if let Some(order) = asked.order()? {
         return sorted(store, asked, &candidates, &test, order);

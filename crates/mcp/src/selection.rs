@@ -1,7 +1,7 @@
 //! The runs of a request: one by its ID or name, or all that a query selects.
 
 use tracer_catalog::query::RunQuery;
-use tracer_catalog::{FactsStore, RunChoice, RunLease, RunSink, RunStream};
+use tracer_catalog::{FactsStore, RunCatalog, RunLease, SelectedRuns};
 use tracer_insight::run_steps::RunSteps;
 use tracer_insight::units::now;
 use tracer_runs::CancelToken;
@@ -21,25 +21,22 @@ pub(crate) fn opened(store: &FactsStore, wanted: Option<&str>) -> Result<(RunLea
     Ok((lease, steps))
 }
 
-/// All runs one after the other: there may be more than memory holds.
-pub(crate) fn stream(store: &FactsStore, with_details: bool) -> Result<RunStream, ToolError> {
-    Ok(store
+/// All runs, in a database: there may be more than memory holds.
+pub(crate) fn all(store: &FactsStore, with_details: bool) -> Result<RunCatalog, ToolError> {
+    let runs = store
         .survey(with_details)?
-        .stream(&CancelToken::default(), |_| ())?)
+        .open(&CancelToken::default(), |_| ())?;
+    match runs.unread_bucket {
+        Some(error) => Err(error.into()),
+        None => Ok(runs),
+    }
 }
 
-/// Adds the runs that match to a sink: by their facts, and where these leave it open, by their steps.
-pub(crate) fn fold<Sink: RunSink>(
-    runs: &mut RunStream,
+/// The runs that match: by their facts, and where these leave it open, by their steps.
+pub(crate) fn matching(
+    runs: &RunCatalog,
     query: &RunQuery,
     with_trials: bool,
-    begin: impl Fn() -> Sink + Sync,
-) -> Result<Sink, ToolError> {
-    let choice = RunChoice {
-        query,
-        now: now(),
-        with_trials,
-        also: &|_| true,
-    };
-    Ok(runs.fold(&choice, begin, &CancelToken::default(), |_| ())?)
+) -> Result<SelectedRuns, ToolError> {
+    Ok(runs.select(query, with_trials, now(), &CancelToken::default(), |_| ())?)
 }

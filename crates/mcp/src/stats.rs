@@ -2,7 +2,7 @@
 
 use tracer_catalog::FactsStore;
 use tracer_catalog::query::RunQuery;
-use tracer_catalog::stats::{GroupStats, StatsSink};
+use tracer_catalog::stats::GroupStats;
 use tracer_insight::marked_text::MarkedText;
 use tracer_insight::{cost, metric_words, text, units};
 
@@ -18,9 +18,8 @@ const MAX_NAME_BYTES: usize = 80;
 pub(crate) fn answer(store: &FactsStore, asked: &Stats) -> Result<String, ToolError> {
     let query: RunQuery = asked.query.parse()?;
     let by = asked.grouping()?;
-    // With details: what runs cost is among them.
-    let mut runs = selection::stream(store, true)?;
-    let mut found = selection::fold(&mut runs, &query, asked.trials, || StatsSink::new(by))?.finish();
+    let runs = selection::all(store, true)?;
+    let mut found = runs.stats(&selection::matching(&runs, &query, asked.trials)?, by)?;
     if let Some(column) = asked.column()? {
         found.sort(column, false, by);
     }

@@ -7,9 +7,7 @@ use std::time::{Duration, Instant};
 use axum::http::StatusCode;
 use parking_lot::Mutex;
 use tracer_catalog::query::RunQuery;
-use tracer_catalog::{
-    FactsSnapshot, FactsStore, ListedRun, ReadingProgress, SnapshotLook, Survey, matching_runs,
-};
+use tracer_catalog::{DatabaseError, FactsStore, ReadingProgress, RunCatalog, SelectedRuns, Survey};
 use tracer_runs::{CancelToken, StoreError};
 use tracer_sdk::format::Timestamp;
 
@@ -27,6 +25,8 @@ const SLOW_LOOK: Duration = Duration::from_millis(50);
 const MAX_AGE: Duration = Duration::from_millis(1_800);
 /// The answer to a query that reads steps serves the other parts of its list for so long.
 const MAX_MATCHES_AGE: Duration = Duration::from_secs(30);
+/// Names of runs that are known.
+pub(super) const MAX_NAMES: usize = 500;
 /// Logs that have to be read for longer than anybody waits without seeing anything.
 const SLOW_BYTES: u64 = 64 * 1024 * 1024;
 
@@ -53,14 +53,46 @@ struct SharedFacts {
 #[derive(Debug)]
 struct LastMatches {
     query: String,
-    snapshot: Arc<FactsSnapshot>,
+    known: Arc<KnownRuns>,
     found: Instant,
-    places: Vec<usize>,
+    selection: SelectedRuns,
+}
+
+/// All runs as they were at one instant, in a database.
+#[derive(Debug)]
+pub(super) struct KnownRuns {
+    /// Opened again by each request.
+    catalog: Mutex<RunCatalog>,
+    /// Compared with the files by the next scan.
+    compared: Mutex<RunCatalog>,
+    /// A number that changes when a run is added, changes, or goes.
+    pub(super) version: u64,
+    pub(super) total: usize,
+    /// The names of the runs, at most [`MAX_NAMES`]; `None` of runs without one.
+    pub(super) names: Vec<Option<String>>,
+    pub(super) thread_count: usize,
+}
+
+impl KnownRuns {
+    fn new(catalog: RunCatalog) -> Result<Self, DatabaseError> {
+        let known = Self {
+            version: catalog.version()?,
+            total: catalog.census(true)?.ids.len(),
+            names: catalog.names(MAX_NAMES)?,
+            thread_count: catalog.thread_count()?,
+            compared: Mutex::new(catalog.reopen()?),
+            catalog: Mutex::new(catalog),
+        };
+        // Others write while nothing is asked.
+        known.catalog.lock().end_reading()?;
+        known.compared.lock().end_reading()?;
+        Ok(known)
+    }
 }
 
 #[derive(Debug, Default)]
 struct FactsState {
-    snapshot: Option<Arc<FactsSnapshot>>,
+    known: Option<Arc<KnownRuns>>,
     looked: Option<Instant>,
     /// Duration of the last scan.
     took: Duration,
@@ -72,17 +104,16 @@ struct FactsState {
 #[derive(Debug, Clone)]
 pub(super) enum Facts {
     /// Everything.
-    All(Arc<FactsSnapshot>),
+    All(Arc<KnownRuns>),
     /// The runs are being read for the first time, or very much of them has changed.
     Reading(ReadingProgress),
 }
 
 impl FactsState {
     /// The known facts, when they are younger than `age`.
-    fn known_for(&self, age: Duration, with_details: bool) -> Option<&Arc<FactsSnapshot>> {
-        let known = self.snapshot.as_ref();
-        let known = known.filter(|known| known.has_details() || !with_details);
+    fn known_for(&self, age: Duration) -> Option<&Arc<KnownRuns>> {
         let is_young = |looked: Instant| looked.elapsed() < age && Some(looked) >= self.not_before;
+        let known = self.known.as_ref();
         known.filter(|_| self.looked.is_some_and(is_young))
     }
 }
@@ -106,27 +137,27 @@ impl KnownFacts {
     }
 
     /// The facts of all runs, as their files are now.
-    pub(super) fn now(&self, with_details: bool) -> Result<Facts, ApiError> {
+    pub(super) fn now(&self) -> Result<Facts, ApiError> {
         let state = self.shared.state.lock();
         let rest = (state.took * REST_FACTOR).min(MAX_REST);
-        if let Some(known) = state.known_for(rest, with_details) {
+        if let Some(known) = state.known_for(rest) {
             return Ok(Facts::All(Arc::clone(known)));
         }
-        let known = state.known_for(MAX_AGE, with_details).cloned();
+        let known = state.known_for(MAX_AGE).cloned();
         let known = known.filter(|_| state.took >= SLOW_LOOK);
         drop(state);
-        let is_aside = known.is_some() && self.shared.look_aside(with_details);
+        let is_aside = known.is_some() && self.shared.look_aside();
         if let Some(known) = known.filter(|_| is_aside) {
             return Ok(Facts::All(known));
         }
         let _looking = self.shared.wait_for_look()?;
         // Perhaps that was the look of another request.
         let state = self.shared.state.lock();
-        if let Some(known) = state.known_for(rest, with_details) {
+        if let Some(known) = state.known_for(rest) {
             return Ok(Facts::All(Arc::clone(known)));
         }
         drop(state);
-        SharedFacts::look(&self.shared, with_details, &work::token())
+        SharedFacts::look(&self.shared, &work::token())
     }
 
     /// Makes the next request scan the files again.
@@ -134,44 +165,66 @@ impl KnownFacts {
         self.shared.state.lock().not_before = Some(Instant::now());
     }
 
-    /// The runs that match a query: its terms on runs by their facts, those on steps by reading the steps. What the last
-    /// reading of steps gave serves the other parts of its list.
+    /// The known runs for a request. After a failure the next request scans the files again: the database may be damaged.
     ///
     /// # Errors
     ///
-    /// The request was cancelled.
-    pub(super) fn matching<'a>(
+    /// The database cannot be read.
+    pub(super) fn open(&self, known: &KnownRuns) -> Result<RunCatalog, ApiError> {
+        let opened = known.catalog.lock().reopen();
+        opened.map_err(|error| self.unreadable(&error))
+    }
+
+    /// The answer to a request whose question to the database failed.
+    pub(super) fn unreadable(&self, error: &DatabaseError) -> ApiError {
+        self.shared.state.lock().known = None;
+        ApiError::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "unreadable_data_directory",
+            error.to_string(),
+        )
+    }
+
+    /// The runs that match a query: its terms on runs by their facts, those on steps by reading the steps. The last
+    /// reading of steps serves the other parts of its list.
+    ///
+    /// # Errors
+    ///
+    /// The request was cancelled, or the database cannot be read.
+    pub(super) fn select(
         &self,
-        snapshot: &'a Arc<FactsSnapshot>,
+        known: &Arc<KnownRuns>,
+        runs: &RunCatalog,
         query: &RunQuery,
         now: Timestamp,
-    ) -> Result<Vec<&'a ListedRun>, ApiError> {
-        let at = |places: &[usize]| {
-            places
-                .iter()
-                .filter_map(|place| snapshot.runs().get(*place))
-                .collect()
+    ) -> Result<SelectedRuns, ApiError> {
+        let select = || {
+            let selected = runs.select(query, true, now, &work::token(), |_| ());
+            let selected = selected.map_err(|error| self.unreadable(&error))?;
+            if query.needs_steps() && work::is_cancelled() {
+                return Err(ApiError::internal());
+            }
+            Ok(selected)
         };
         if !query.needs_steps() {
-            return Ok(at(&matching_places(snapshot.runs(), query, now)?));
+            return select();
         }
         let text = query.to_string();
         if let Some(last) = self.last_matches.lock().as_ref()
             && last.query == text
-            && Arc::ptr_eq(&last.snapshot, snapshot)
+            && Arc::ptr_eq(&last.known, known)
             && last.found.elapsed() < MAX_MATCHES_AGE
         {
-            return Ok(at(&last.places));
+            return Ok(last.selection.clone());
         }
-        let places = matching_places(snapshot.runs(), query, now)?;
-        let runs = at(&places);
+        let selection = select()?;
         *self.last_matches.lock() = Some(LastMatches {
             query: text,
-            snapshot: Arc::clone(snapshot),
+            known: Arc::clone(known),
             found: Instant::now(),
-            places,
+            selection: selection.clone(),
         });
-        Ok(runs)
+        Ok(selection)
     }
 }
 
@@ -192,12 +245,12 @@ impl SharedFacts {
     }
 
     /// Scans the files in a thread, unless another thread does; returns whether a scan is under way.
-    fn look_aside(self: &Arc<Self>, with_details: bool) -> bool {
+    fn look_aside(self: &Arc<Self>) -> bool {
         let shared = Arc::clone(self);
         let look = move || {
             if let Some(_looking) = shared.looking.try_lock() {
                 // An error is reported to the next request that has to wait for a scan.
-                let _ = Self::look(&shared, with_details, &CancelToken::default());
+                let _ = Self::look(&shared, &CancelToken::default());
             }
         };
         if self.looking.is_locked() {
@@ -208,22 +261,25 @@ impl SharedFacts {
     }
 
     /// Scans the files, and reads what has changed; `looking` is held.
-    fn look(shared: &Arc<Self>, with_details: bool, cancel: &CancelToken) -> Result<Facts, ApiError> {
+    fn look(shared: &Arc<Self>, cancel: &CancelToken) -> Result<Facts, ApiError> {
         if let Some(progress) = *shared.reading.lock() {
             return Ok(Facts::Reading(progress));
         }
-        let known = shared.state.lock().snapshot.clone();
+        let known = shared.state.lock().known.clone();
         let looked = Instant::now();
-        let look = FactsSnapshot::look(&shared.store, known.as_deref(), with_details)
-            .map_err(|error| unreadable(&error))?;
+        let survey = {
+            let compared = known.as_ref().map(|known| known.compared.lock());
+            shared.store.survey_after(compared.as_deref())
+        };
+        let survey = survey.map_err(|error| unreadable(&error))?;
         let took = looked.elapsed();
-        let survey = match (look, known) {
-            (SnapshotLook::Same, Some(known)) => {
+        let survey = match (survey, known) {
+            (Some(survey), _) => survey,
+            (None, Some(known)) => {
                 shared.remember(&known, looked, took);
                 return Ok(Facts::All(known));
             }
-            (SnapshotLook::Same, None) => return Err(ApiError::internal()),
-            (SnapshotLook::Changed(survey), _) => survey,
+            (None, None) => return Err(ApiError::internal()),
         };
         let (runs, bytes) = survey.unread();
         if bytes > SLOW_BYTES {
@@ -236,15 +292,14 @@ impl SharedFacts {
             shared.read_aside(survey);
             return Ok(Facts::Reading(progress));
         }
-        let read = FactsSnapshot::read(survey, cancel, |_| ());
-        let snapshot = Arc::new(read.ok_or_else(ApiError::internal)?);
-        shared.remember(&snapshot, looked, took);
-        Ok(Facts::All(snapshot))
+        let known = Arc::new(read(survey, cancel, |_| ()).ok_or_else(ApiError::internal)?);
+        shared.remember(&known, looked, took);
+        Ok(Facts::All(known))
     }
 
-    fn remember(&self, snapshot: &Arc<FactsSnapshot>, looked: Instant, took: Duration) {
+    fn remember(&self, known: &Arc<KnownRuns>, looked: Instant, took: Duration) {
         let mut state = self.state.lock();
-        state.snapshot = Some(Arc::clone(snapshot));
+        state.known = Some(Arc::clone(known));
         state.looked = Some(looked);
         state.took = took;
     }
@@ -254,9 +309,9 @@ impl SharedFacts {
         let shared = Arc::clone(self);
         let read = move || {
             let progress = |progress| *shared.reading.lock() = Some(progress);
-            let snapshot = FactsSnapshot::read(survey, &CancelToken::default(), progress);
+            let known = read(survey, &CancelToken::default(), progress);
             let mut state = shared.state.lock();
-            state.snapshot = snapshot.map(Arc::new);
+            state.known = known.map(Arc::new);
             state.looked = None;
             *shared.reading.lock() = None;
         };
@@ -270,16 +325,10 @@ impl SharedFacts {
     }
 }
 
-/// The places of the runs that match a query.
-fn matching_places(runs: &[ListedRun], query: &RunQuery, now: Timestamp) -> Result<Vec<usize>, ApiError> {
-    let matching = matching_runs(runs, query, now, &work::token(), |_| ());
-    if query.needs_steps() && work::is_cancelled() {
-        return Err(ApiError::internal());
-    }
-    let places = matching.into_iter().enumerate();
-    Ok(places
-        .filter_map(|(place, matches)| matches.then_some(place))
-        .collect())
+/// Reads the runs that have to be read; `None` when reading was cancelled, or nothing can be kept.
+fn read(survey: Survey, cancel: &CancelToken, progress: impl FnMut(ReadingProgress)) -> Option<KnownRuns> {
+    let catalog = survey.open(cancel, progress).ok()?;
+    (catalog.unread == 0).then(|| KnownRuns::new(catalog).ok())?
 }
 
 /// The runs cannot be listed.
@@ -295,7 +344,7 @@ pub(super) fn unreadable(error: &StoreError) -> ApiError {
 mod tests {
     use super::*;
 
-    fn known(facts: Facts) -> Arc<FactsSnapshot> {
+    fn known(facts: Facts) -> Arc<KnownRuns> {
         match facts {
             Facts::All(known) => known,
             Facts::Reading(_) => panic!("there is nothing to read"),
@@ -306,7 +355,7 @@ mod tests {
     fn nobody_waits_for_a_look_while_what_is_known_is_young() {
         let folder = tempfile::tempdir().unwrap();
         let facts = KnownFacts::new(FactsStore::new(folder.path()));
-        let first = known(facts.now(false).unwrap());
+        let first = known(facts.now().unwrap());
         let age = |age: Duration| {
             let mut state = facts.shared.state.lock();
             (state.looked, state.took) = (Instant::now().checked_sub(age), SLOW_LOOK);
@@ -314,14 +363,14 @@ mod tests {
         // Somebody looks, and does not come to an end.
         let looking = facts.shared.looking.lock();
         age(MAX_REST + Duration::from_millis(100));
-        assert!(Arc::ptr_eq(&known(facts.now(false).unwrap()), &first));
+        assert!(Arc::ptr_eq(&known(facts.now().unwrap()), &first));
         drop(looking);
         age(MAX_AGE);
-        let second = known(facts.now(false).unwrap());
+        let second = known(facts.now().unwrap());
         assert!(!Arc::ptr_eq(&second, &first), "what is too old is not given");
         age(Duration::ZERO);
         facts.look_again();
-        let third = known(facts.now(false).unwrap());
+        let third = known(facts.now().unwrap());
         assert!(
             !Arc::ptr_eq(&third, &second),
             "nor what was known before a run was deleted"
@@ -332,13 +381,13 @@ mod tests {
     fn a_question_begins_a_look_that_it_does_not_wait_for() {
         let folder = tempfile::tempdir().unwrap();
         let facts = KnownFacts::new(FactsStore::new(folder.path()));
-        let first = known(facts.now(false).unwrap());
+        let first = known(facts.now().unwrap());
         let age = MAX_REST + Duration::from_millis(100);
         let mut state = facts.shared.state.lock();
         (state.looked, state.took) = (Instant::now().checked_sub(age), SLOW_LOOK);
         drop(state);
-        assert!(Arc::ptr_eq(&known(facts.now(false).unwrap()), &first));
-        while Arc::ptr_eq(facts.shared.state.lock().snapshot.as_ref().unwrap(), &first) {
+        assert!(Arc::ptr_eq(&known(facts.now().unwrap()), &first));
+        while Arc::ptr_eq(facts.shared.state.lock().known.as_ref().unwrap(), &first) {
             thread::yield_now();
         }
     }

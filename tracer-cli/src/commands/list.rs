@@ -3,11 +3,8 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use tracer_catalog::query::RunQuery;
-use tracer_catalog::{
-    FactsStore, LeadingRuns, ListedRun, PlaceInThread, RunCensus, RunChoice, RunColumn, RunStream, RunThreads,
-};
-use tracer_runs::{CancelToken, RunStore, RunSummary};
+use tracer_catalog::{FactsStore, ListedRun, PlaceInThread, RunCensus, RunColumn, RunOrder, RunThreads};
+use tracer_runs::{RunStore, RunSummary};
 use tracer_sdk::format::Timestamp;
 
 use crate::commands::run_selection::{self, QueryArgs};
@@ -77,9 +74,24 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     if is_early {
         newest_page(args, &data_dir, now, session)?;
     }
-    let mut runs = run_selection::read_stream(survey, &cancel, session)?;
+    let runs = run_selection::opened(survey, &cancel, session)?;
     let census = runs.census(args.trials).map_err(run_selection::unreadable)?;
-    let (listed, passing) = args.page(&mut runs, &census, &query, now, &cancel, session)?;
+    let selection = run_selection::select(&runs, &query, args.trials, now, &cancel, session)?;
+    let order = RunOrder {
+        column: args.sort.by,
+        is_reversed: args.sort.is_reversed,
+        ..RunOrder::default()
+    };
+    let with_details = is_for_people || session.is_json();
+    let listed = runs.page(
+        &selection,
+        order,
+        0,
+        args.limit,
+        with_details || args.sort.by.needs_details(),
+    );
+    let listed = listed.map_err(run_selection::unreadable)?;
+    let passing = runs.count(&selection).map_err(run_selection::unreadable)?;
     let is_table = is_for_people && !is_early;
     let threads = if is_table {
         runs.threads(&listed, args.trials)
@@ -90,7 +102,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     // Whoever reads the output may take long, and until then nobody could synchronize the bucket.
     drop(runs);
     if session.is_json() {
-        json(listed.clone(), &store, session)?;
+        json(&listed, &store, session)?;
     } else if is_for_people {
         if !census.ids.is_empty() {
             let place = match session.store() {
@@ -140,33 +152,6 @@ impl Args {
     fn is_of_newest(&self) -> bool {
         let is_default = self.sort.by == RunColumn::Started && !self.sort.is_reversed;
         is_default && self.query.text().is_empty()
-    }
-
-    /// The runs that are listed, and how many match.
-    fn page(
-        &self,
-        runs: &mut RunStream,
-        census: &RunCensus,
-        query: &RunQuery,
-        now: Timestamp,
-        cancel: &CancelToken,
-        session: &mut Session,
-    ) -> Result<(Vec<ListedRun>, usize), CliError> {
-        let limit = self.limit;
-        if self.is_of_newest() {
-            let newest = runs.newest(limit, self.trials);
-            return Ok((newest.map_err(run_selection::unreadable)?, census.ids.len()));
-        }
-        let choice = RunChoice {
-            query,
-            now,
-            with_trials: self.trials,
-            also: &|_| true,
-        };
-        let begin = || LeadingRuns::new(limit, self.sort.by, self.sort.is_reversed, now);
-        let first = run_selection::fold(runs, &choice, begin, cancel, session)?;
-        let count = first.count();
-        Ok((first.finish(), count))
     }
 }
 
@@ -269,11 +254,10 @@ fn filters(args: &Args) -> String {
     sort.into_iter().chain(trials).collect()
 }
 
-fn json(mut listed: Vec<ListedRun>, store: &FactsStore, session: &mut Session) -> Result<(), CliError> {
-    store.read_details(&mut listed);
+fn json(listed: &[ListedRun], store: &FactsStore, session: &mut Session) -> Result<(), CliError> {
     // The metadata itself is in the files alone.
     let summaries = store.summaries(listed.iter().map(|run| run.directory.clone()));
-    let listed: Vec<(RunSummary, ListedRun)> = summaries.into_iter().zip(listed).collect();
+    let listed: Vec<(RunSummary, &ListedRun)> = summaries.into_iter().zip(listed).collect();
     write_json(&listed, store, session.ui.output()).map_err(CliError::output)
 }
 
@@ -292,7 +276,7 @@ pub(crate) struct RunList<'a> {
 }
 
 fn write_json(
-    listed: &[(RunSummary, ListedRun)],
+    listed: &[(RunSummary, &ListedRun)],
     store: &FactsStore,
     output: &mut dyn Write,
 ) -> io::Result<()> {
@@ -340,9 +324,7 @@ fn table(
     let now = now();
     let width = session.ui.width();
     let id_length = run_list::id_length(census.ids.iter().copied());
-    let mut listed = listed.to_vec();
-    store.read_details(&mut listed);
-    let rows = rows(&listed, threads, store);
+    let rows = rows(listed, threads, store);
     if !rows.is_empty() {
         let columns = run_list::columns(sort, store.team().is_some());
         let lines = run_list::table(&rows, &columns, id_length, now, width);

@@ -1,9 +1,10 @@
 //! The runs that a query selects, for the commands that ask about all runs: `list`, `search`, `stats`.
 
 use tracer_catalog::query::RunQuery;
-use tracer_catalog::{DatabaseError, FactsStore, ReadingProgress, RunChoice, RunSink, RunStream, Survey};
+use tracer_catalog::{DatabaseError, FactsStore, ReadingProgress, RunCatalog, SelectedRuns, Survey};
 use tracer_insight::text::{self, shell_quoted};
 use tracer_runs::CancelToken;
+use tracer_sdk::format::Timestamp;
 
 use crate::error::CliError;
 use crate::progress::Progress;
@@ -57,20 +58,23 @@ pub(super) fn cancelled_by_interrupt() -> CancelToken {
 }
 
 /// Reads the runs of a survey that have to be read, and shows how far that is.
-pub(super) fn read_stream(
+pub(super) fn opened(
     survey: Survey,
     cancel: &CancelToken,
     session: &mut Session,
-) -> Result<RunStream, CliError> {
+) -> Result<RunCatalog, CliError> {
     let (_, bytes) = survey.unread();
     let progress = Progress::begin(&session.ui, "reading runs", "byte", Some(bytes));
     let mut done = 0;
-    let streamed = survey.stream(cancel, |reading: ReadingProgress| {
+    let opened = survey.open(cancel, |reading: ReadingProgress| {
         progress.steps(reading.read_bytes - done);
         done = reading.read_bytes;
     });
     progress.stop();
-    let runs = streamed.map_err(unreadable)?;
+    let mut runs = opened.map_err(unreadable)?;
+    if let Some(error) = runs.unread_bucket.take() {
+        return Err(unreadable(error));
+    }
     if runs.unread > 0 {
         let count = text::counted(runs.unread as u64, "run");
         let note = format!("interrupted: {count} not read; what was read is kept");
@@ -103,23 +107,24 @@ pub(super) fn all_runs(
     with_details: bool,
     cancel: &CancelToken,
     session: &mut Session,
-) -> Result<RunStream, CliError> {
+) -> Result<RunCatalog, CliError> {
     let survey = store
         .survey(with_details)
         .map_err(|error| session.store_error(&error))?;
-    read_stream(survey, cancel, session)
+    opened(survey, cancel, session)
 }
 
-/// Adds the runs that are wanted to a sink, and shows how far reading their steps is.
-pub(super) fn fold<Sink: RunSink>(
-    runs: &mut RunStream,
-    choice: &RunChoice<'_>,
-    begin: impl Fn() -> Sink + Sync,
+/// Selects the runs that match, and shows how far reading their steps is.
+pub(super) fn select(
+    runs: &RunCatalog,
+    query: &RunQuery,
+    with_trials: bool,
+    now: Timestamp,
     cancel: &CancelToken,
     session: &mut Session,
-) -> Result<Sink, CliError> {
+) -> Result<SelectedRuns, CliError> {
     let mut shown: Option<Progress> = None;
-    let folded = runs.fold(choice, begin, cancel, |reading| match &shown {
+    let selected = runs.select(query, with_trials, now, cancel, |reading| match &shown {
         None => {
             let runs = Some(reading.runs as u64);
             shown = Some(Progress::begin(&session.ui, "reading steps", "run", runs));
@@ -130,5 +135,5 @@ pub(super) fn fold<Sink: RunSink>(
         progress.stop();
     }
     note_unfetched(session);
-    folded.map_err(unreadable)
+    selected.map_err(unreadable)
 }

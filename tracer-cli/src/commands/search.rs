@@ -74,7 +74,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     session.use_store()?;
     let store = session.facts_store()?;
     let cancel = run_selection::cancelled_by_interrupt();
-    let mut runs = run_selection::all_runs(&store, true, &cancel, session)?;
+    let runs = run_selection::all_runs(&store, true, &cancel, session)?;
     let census = runs.census(true).map_err(run_selection::unreadable)?;
     let id_length = run_list::id_length(census.ids);
     let candidates = runs.candidates(&query, args.trials, now());

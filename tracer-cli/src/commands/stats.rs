@@ -2,8 +2,7 @@
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::json;
-use tracer_catalog::RunChoice;
-use tracer_catalog::stats::{GroupStats, Grouping, StatsColumn, StatsSink, StoreStats};
+use tracer_catalog::stats::{GroupStats, Grouping, StatsColumn, StoreStats};
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::units::{self, now};
 use tracer_insight::{text, value_summary};
@@ -68,16 +67,11 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     session.use_store()?;
     let store = session.facts_store()?;
     let cancel = run_selection::cancelled_by_interrupt();
-    // With details: what runs cost is among them.
-    let mut runs = run_selection::all_runs(&store, true, &cancel, session)?;
-    let choice = RunChoice {
-        query: &query,
-        now: now(),
-        with_trials: args.trials,
-        also: &|_| true,
-    };
-    let begin = || StatsSink::new(args.by);
-    let mut found = run_selection::fold(&mut runs, &choice, begin, &cancel, session)?.finish();
+    let runs = run_selection::all_runs(&store, true, &cancel, session)?;
+    let selection = run_selection::select(&runs, &query, args.trials, now(), &cancel, session)?;
+    let found = runs.stats(&selection, args.by);
+    let mut found = found.map_err(run_selection::unreadable)?;
+    drop(runs);
     if let Some(sort) = args.sort {
         found.sort(sort.by, sort.is_reversed, args.by);
     }

@@ -193,8 +193,8 @@ fn keep_partitions(connection: &Connection, kept: &BTreeSet<String>) -> rusqlite
         // The row gets the next number.
         dropped += connection.execute(
             &format!(
-                "INSERT OR REPLACE INTO runs (trace_id, files, is_settled, generation, partition, is_trial)
-                 SELECT trace_id, x'', 1, 0, '', 0 {of_gone} ORDER BY number"
+                "INSERT OR REPLACE INTO runs (trace_id, files, is_settled, generation, partition)
+                 SELECT trace_id, x'', 1, 0, '' {of_gone} ORDER BY number"
             ),
             [gone],
         )?;

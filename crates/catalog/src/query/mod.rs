@@ -14,10 +14,12 @@
 
 mod fields;
 mod parse;
-mod run_match;
 mod since;
+mod sql;
+mod sql_functions;
 mod step_match;
 mod step_query;
+mod text_match;
 
 #[cfg(test)]
 mod tests;
@@ -29,8 +31,9 @@ use tracer_insight::step_kind::StepKind;
 
 pub use fields::{Feature, NumberField, QueryScope, TextField};
 pub use parse::QueryError;
-pub use run_match::{FactsTest, RunMatch};
 pub use since::{InvalidSince, Since};
+pub(crate) use sql::{MODEL_CALLS, SqlFilter};
+pub(crate) use sql_functions::register;
 pub use step_match::{RunTest, StepColumns, StepTest};
 pub use step_query::StepQuery;
 
@@ -132,6 +135,28 @@ impl NumberComparison {
             Self::LessThan => value < number,
             Self::AtMost => value <= number,
         }
+    }
+
+    /// Its operator in SQL.
+    fn sign(self) -> &'static str {
+        match self {
+            Self::Exactly => "=",
+            Self::MoreThan => ">",
+            Self::AtLeast => ">=",
+            Self::LessThan => "<",
+            Self::AtMost => "<=",
+        }
+    }
+
+    fn from_sign(sign: &str) -> Option<Self> {
+        let all = [
+            Self::Exactly,
+            Self::MoreThan,
+            Self::AtLeast,
+            Self::LessThan,
+            Self::AtMost,
+        ];
+        all.into_iter().find(|comparison| comparison.sign() == sign)
     }
 }
 

@@ -7,7 +7,7 @@ use tracer_insight::step_kind::StepKind;
 use tracer_insight::step_summary;
 use tracer_sdk::format::{EventType, Payload, Record};
 
-use super::run_match::{ConditionOutcome, TextMatch};
+use super::text_match::TextMatch;
 use super::{Condition, NumberComparison, NumberField, QueryTerm, RunQuery, TextField};
 
 /// The conditions of a query on steps.
@@ -215,6 +215,22 @@ impl StepCondition {
             (Self::Answer(text), _) => record.answer().is_some_and(|said| value_contains(said, text)),
             _ => false,
         }
+    }
+}
+
+/// The outcome of a condition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ConditionOutcome {
+    Known(bool),
+    /// Unknown: neither it nor its negation holds.
+    Unknown,
+    /// The step itself has to be read.
+    Steps,
+}
+
+impl From<Option<bool>> for ConditionOutcome {
+    fn from(known: Option<bool>) -> Self {
+        known.map_or(Self::Unknown, Self::Known)
     }
 }
 

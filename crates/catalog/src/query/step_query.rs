@@ -5,8 +5,7 @@ use std::str::FromStr;
 use tracer_sdk::format::Record;
 
 use super::parse::parse;
-use super::run_match::ConditionOutcome;
-use super::step_match::{StepColumns, StepCondition, sought_texts};
+use super::step_match::{ConditionOutcome, StepColumns, StepCondition, sought_texts};
 use super::{QueryError, QueryScope};
 
 /// A query for steps of one run; all its terms have to hold in a step. Without any, every step matches.

@@ -3,21 +3,22 @@
 use std::time::Instant;
 
 use proptest::prelude::*;
+use rusqlite::OptionalExtension;
 use serde_json::json;
 use tracer_insight::status::RunStatus;
 use tracer_insight::step_summary;
-use tracer_runs::{RunReader, Strictness};
+use tracer_runs::{CancelToken, RunReader, Strictness};
 use tracer_sdk::format::Timestamp;
 
 use super::*;
 use crate::test_support::{SampleRun, SampleSpan, Sandbox};
-use crate::{FactsStore, ListedRun};
+use crate::{FactsStore, RunCatalog, RunColumn, RunOrder};
 
 fn parse(text: &str) -> RunQuery {
     text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-fn store() -> (Sandbox, Vec<ListedRun>) {
+fn store() -> (Sandbox, RunCatalog) {
     let sandbox = Sandbox::new();
     let refunds = SampleRun::new(1, "support-agent")
         .span(SampleSpan::model(
@@ -66,52 +67,73 @@ fn store() -> (Sandbox, Vec<ListedRun>) {
         .attribute("tracer.question", "Mend the test")
         .attribute("tracer.answer", "It is mended");
     sandbox.write(&test);
-    let runs = FactsStore::new(sandbox.path()).all(true).unwrap().runs;
+    let runs = sandbox.catalog();
     (sandbox, runs)
 }
 
 /// The numbers of the runs that match, in their order.
-fn matching(runs: &[ListedRun], query: &str) -> String {
-    let query = parse(query);
-    let test = StepTest::new(&query);
-    let facts = FactsTest::new(&query, "2026-01-01T00:01:00Z".parse().unwrap());
-    let mut numbers: Vec<String> = Vec::new();
-    for run in runs {
-        let is_one = match facts.matches(run) {
-            RunMatch::No => false,
-            RunMatch::Yes => true,
-            RunMatch::IfSteps => {
-                let mut steps = test.begin();
-                for record in RunReader::open(&run.directory.path, Strictness::Lenient)
-                    .unwrap()
-                    .records
-                {
-                    steps.add(&record.unwrap());
-                }
-                let settled = steps.settled();
-                let matches = steps.matches(true);
-                assert!(settled.is_none_or(|settled| settled == matches));
-                matches
-            }
-        };
-        if is_one {
-            numbers.push(run.directory.trace_id.to_string()[7..8].to_owned());
-        }
-    }
-    numbers.sort();
-    numbers.join("")
+fn matching(runs: &RunCatalog, query: &str) -> String {
+    let now = "2026-01-01T00:01:00Z".parse().unwrap();
+    let matching = runs.select(&parse(query), true, now, &CancelToken::default(), |_| ());
+    let order = RunOrder {
+        column: RunColumn::Id,
+        ..RunOrder::default()
+    };
+    let listed = runs
+        .page(&matching.unwrap(), order, 0, usize::MAX, false)
+        .unwrap();
+    let numbers = listed
+        .iter()
+        .map(|run| run.directory.trace_id.to_string()[7..8].to_owned());
+    numbers.collect()
 }
 
 #[test]
 fn a_running_run_has_taken_until_now_and_an_interrupted_one_what_nobody_knows() {
-    let (_sandbox, mut runs) = store();
-    let run = &mut runs[0];
-    run.facts.duration_us = None;
-    run.status = RunStatus::Running;
-    assert_eq!(matching(&runs[..1], "duration>1s").len(), 1);
-    runs[0].status = RunStatus::Interrupted;
-    assert_eq!(matching(&runs[..1], "duration>1s"), "");
-    assert_eq!(matching(&runs[..1], "duration<1s"), "");
+    let connection = rusqlite::Connection::open_in_memory().unwrap();
+    let matches = |status: &str, query: &str| -> bool {
+        let filter = SqlFilter::new(&parse(query), true, Timestamp::from_unix_microseconds(5_000_000));
+        let row = format!("SELECT '{status}' AS current_status, NULL AS duration, 7 AS started");
+        let query = format!("SELECT EXISTS (SELECT 1 FROM ({row}) WHERE {})", filter.possible);
+        connection.query_row(&query, [], |row| row.get(0)).unwrap()
+    };
+    assert!(matches("running", "duration>1s") && !matches("running", "duration>6s"));
+    for query in ["duration>1s", "duration<1s", "-duration>1s"] {
+        assert!(!matches("interrupted", query), "{query}");
+    }
+}
+
+#[test]
+fn the_steps_of_runs_decide_where_their_names_were_too_many() {
+    let connection = rusqlite::Connection::open_in_memory().unwrap();
+    register(&connection, &tracer_sdk::prices::Prices::default()).unwrap();
+    let found = |query: &str| -> Option<bool> {
+        let filter = SqlFilter::new(&parse(query), true, Timestamp::from_unix_microseconds(0));
+        let row =
+            r#"SELECT '{"t": {"a": {"n": 1}, "…": {"n": 9, "f": 1}}, "e": {"E": {"n": 1}}}' AS details"#;
+        let query = format!(
+            "SELECT {} FROM ({row}) WHERE {}",
+            filter.undecided, filter.possible
+        );
+        let parameters = rusqlite::params_from_iter(&filter.parameters);
+        connection
+            .query_row(&query, parameters, |row| row.get(0))
+            .optional()
+            .unwrap()
+    };
+    for (query, is_undecided) in [
+        ("tool:a", Some(false)),
+        ("tool:b", Some(true)),
+        ("-tool:a", None),
+        ("-tool:b", Some(true)),
+        ("failed:a", Some(true)),
+        ("model:a", None),
+        ("-model:a", Some(false)),
+        ("error:E", Some(false)),
+        ("-error:E", None),
+    ] {
+        assert_eq!(found(query), is_undecided, "{query}");
+    }
 }
 
 #[test]
@@ -232,7 +254,8 @@ fn a_query_of_runs_says_which_steps_it_asks_for() {
 
 #[test]
 fn a_hit_meets_all_conditions_on_steps() {
-    let (_sandbox, runs) = store();
+    let (sandbox, _) = store();
+    let runs = FactsStore::new(sandbox.path()).all(true).unwrap().runs;
     let hits = |query: &str| {
         let test = StepTest::new(&parse(query));
         let mut hits = Vec::new();
@@ -351,7 +374,7 @@ fn a_query_prints_in_one_form() {
 fn hostile_patterns_cost_little() {
     let sandbox = Sandbox::new();
     sandbox.write(&SampleRun::new(1, &"a".repeat(20_000)));
-    let runs = FactsStore::new(sandbox.path()).all(true).unwrap().runs;
+    let runs = sandbox.catalog();
     let begun = Instant::now();
     for pattern in [
         format!("name:{}b", "*a".repeat(490)),

@@ -13,16 +13,24 @@ use crate::run_facts::FURTHER;
 /// The runs that the numbers of a group count, as queries.
 ///
 /// ```
+/// use tracer_catalog::FactsStore;
 /// use tracer_catalog::query::RunQuery;
-/// use tracer_catalog::stats::{Grouping, RunsBehind, StatsColumn, stats};
+/// use tracer_catalog::stats::{Grouping, RunsBehind, StatsColumn};
+/// use tracer_insight::units::now;
+/// use tracer_runs::CancelToken;
+/// use tracer_sdk::testing::capture;
 ///
-/// let all: RunQuery = "since:7d".parse()?;
-/// let mut group = stats([], None).all;
-/// group.group = Some("search_kb".to_owned());
-/// let behind = RunsBehind::new(&all, Some(Grouping::Tool), &group, true).expect("it has a name");
-/// assert_eq!(behind.query(StatsColumn::Runs).to_string(), "since:604800s tool:search_kb");
-/// assert_eq!(behind.query(StatsColumn::Failed).to_string(), "since:604800s tool:search_kb failed:search_kb");
-/// # Ok::<(), tracer_catalog::query::QueryError>(())
+/// let folder = tempfile::tempdir()?;
+/// capture(|| tracer_sdk::tool_call("search_kb").record()).save(folder.path())?;
+/// let cancel = CancelToken::default();
+/// let runs = FactsStore::new(folder.path()).survey(true)?.open(&cancel, |_| ())?;
+/// let query: RunQuery = "name:captured".parse()?;
+/// let by = Some(Grouping::Tool);
+/// let found = runs.stats(&runs.select(&query, true, now(), &cancel, |_| ())?, by)?;
+/// let behind = RunsBehind::new(&query, by, &found.groups[0], true).expect("it has a name");
+/// assert_eq!(behind.query(StatsColumn::Runs).to_string(), "name:captured tool:search_kb");
+/// assert_eq!(behind.query(StatsColumn::Failed).to_string(), "name:captured tool:search_kb failed:search_kb");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct RunsBehind {

@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use serde::Serialize;
 use tracer_catalog::query::{QueryError, RunQuery};
-use tracer_catalog::{ListedRun, ReadingProgress};
+use tracer_catalog::{ListedRun, ReadingProgress, RunOrder};
 use tracer_insight::units;
 use tracer_runs::{NamePattern, RunFilter, RunStatus, RunSummary, StoreError};
 use tracer_sdk::format::{SPEC_VERSION, TraceId};
@@ -111,17 +111,12 @@ fn entry<'a>(run: &'a RunSummary, known: &'a HashMap<TraceId, ListedRun>) -> Opt
 
 /// List entries of some runs, by their spans; empty while the runs are read for the first time.
 fn details(viewer: &Viewer, runs: &[&RunSummary]) -> Result<HashMap<TraceId, ListedRun>, ApiError> {
-    let Facts::All(snapshot) = viewer.facts().now(false)? else {
+    let Facts::All(known) = viewer.facts().now()? else {
         return Ok(HashMap::new());
     };
-    let wanted: HashSet<TraceId> = runs.iter().map(|run| run.directory.trace_id).collect();
-    let mut known: Vec<ListedRun> = snapshot
-        .runs()
-        .iter()
-        .filter(|run| wanted.contains(&run.directory.trace_id))
-        .cloned()
-        .collect();
-    viewer.facts().store().read_details(&mut known);
+    let wanted: Vec<TraceId> = runs.iter().map(|run| run.directory.trace_id).collect();
+    let known = viewer.facts().open(&known)?.runs(&wanted, true);
+    let known = known.map_err(|error| viewer.facts().unreadable(&error))?;
     Ok(known
         .into_iter()
         .map(|run| (run.directory.trace_id, run))
@@ -130,13 +125,17 @@ fn details(viewer: &Viewer, runs: &[&RunSummary]) -> Result<HashMap<TraceId, Lis
 
 /// The runs that match a query.
 fn matching(viewer: &Viewer, query: &RunQuery) -> Result<HashSet<TraceId>, ApiError> {
-    match viewer.facts().now(query.needs_details())? {
-        Facts::All(snapshot) => {
-            let runs = viewer.facts().matching(&snapshot, query, units::now())?;
-            Ok(runs.iter().map(|run| run.directory.trace_id).collect())
-        }
-        Facts::Reading(progress) => Err(reading_error(progress)),
-    }
+    let known = match viewer.facts().now()? {
+        Facts::All(known) => known,
+        Facts::Reading(progress) => return Err(reading_error(progress)),
+    };
+    let runs = viewer.facts().open(&known)?;
+    let selection = viewer.facts().select(&known, &runs, query, units::now())?;
+    let ids = runs.ids(&selection);
+    Ok(ids
+        .map_err(|error| viewer.facts().unreadable(&error))?
+        .into_iter()
+        .collect())
 }
 
 /// Nothing can be said of all runs before they were read once.
@@ -154,10 +153,16 @@ pub(super) fn reading_error(progress: ReadingProgress) -> ApiError {
 /// All runs, their logs checked; none where nothing has been recorded yet.
 pub(crate) fn listed(viewer: &Viewer) -> Result<Vec<RunSummary>, ApiError> {
     if viewer.facts().store().team().is_some() {
-        let Facts::All(snapshot) = viewer.facts().now(false)? else {
+        let Facts::All(known) = viewer.facts().now()? else {
             return Ok(Vec::new());
         };
-        let directories = snapshot.runs().iter().map(|run| run.directory.clone());
+        let runs = viewer.facts().open(&known)?;
+        let all = viewer
+            .facts()
+            .select(&known, &runs, &RunQuery::default(), units::now())?;
+        let listed = runs.page(&all, RunOrder::default(), 0, usize::MAX, false);
+        let listed = listed.map_err(|error| viewer.facts().unreadable(&error))?;
+        let directories = listed.into_iter().map(|run| run.directory);
         return Ok(viewer.facts().store().summaries(directories));
     }
     let listed = viewer.runs().store().list();

@@ -5,15 +5,14 @@ use std::collections::BTreeMap;
 use axum::extract::State;
 use axum::response::Response;
 use serde::Serialize;
-use tracer_catalog::FactsSnapshot;
-use tracer_catalog::query::RunQuery;
-use tracer_catalog::stats::{GroupStats, Grouping, RunsBehind, StatsColumn, StoreStats, stats};
+use tracer_catalog::query::{Condition, Feature, QueryTerm, RunQuery};
+use tracer_catalog::stats::{GroupStats, Grouping, RunsBehind, StatsColumn, StoreStats};
 use tracer_insight::line::Tone;
 use tracer_insight::{cost, units, value_summary};
 use tracer_sdk::format::SPEC_VERSION;
 
 use super::super::answer::{ApiError, json_response};
-use super::super::known_facts::Facts;
+use super::super::known_facts::{Facts, KnownRuns};
 use super::super::viewer::Viewer;
 use super::list::{reading_error, run_query};
 use super::request::Query;
@@ -156,30 +155,37 @@ fn word<T>(
 
 /// The statistics that a request asks for.
 pub(crate) fn answer(viewer: &Viewer, request: &StatsRequest) -> Result<StatsAnswer, ApiError> {
-    // With details: what runs cost is among them.
-    let snapshot = match viewer.facts().now(true)? {
-        Facts::All(snapshot) => snapshot,
+    let known = match viewer.facts().now()? {
+        Facts::All(known) => known,
         Facts::Reading(progress) => return Err(reading_error(progress)),
     };
-    let mut runs = viewer.facts().matching(&snapshot, &request.query, units::now())?;
-    runs.retain(|run| request.has_trials || !run.facts.is_trial);
-    let mut found = stats(runs, request.by);
+    let mut query = request.query.clone();
+    if !request.has_trials {
+        query.terms.push(QueryTerm {
+            is_negated: true,
+            condition: Condition::Has(Feature::Trial),
+        });
+    }
+    let runs = viewer.facts().open(&known)?;
+    let selection = viewer.facts().select(&known, &runs, &query, units::now())?;
+    let found = runs.stats(&selection, request.by);
+    let mut found = found.map_err(|error| viewer.facts().unreadable(&error))?;
     if let Some(column) = request.column {
         found.sort(column, false, request.by);
     }
     if request.is_reversed {
         found.groups.reverse();
     }
-    Ok(in_words(found, request, &snapshot))
+    Ok(in_words(found, request, &known))
 }
 
-fn in_words(found: StoreStats, request: &StatsRequest, snapshot: &FactsSnapshot) -> StatsAnswer {
+fn in_words(found: StoreStats, request: &StatsRequest, known: &KnownRuns) -> StatsAnswer {
     let days = found.days();
     let group_count = found.groups.len();
     let groups = found.groups.into_iter().skip(request.from).take(request.limit);
     StatsAnswer {
         spec_version: SPEC_VERSION,
-        version: version_text(snapshot),
+        version: version_text(known),
         query: request.query.to_string(),
         by: request.by.map(Grouping::as_str),
         is_of_calls: request.by.is_some_and(Grouping::is_of_calls),

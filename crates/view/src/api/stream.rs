@@ -51,8 +51,8 @@ impl Subject {
     fn version(self, viewer: &Viewer) -> Result<Option<String>, ApiError> {
         match self {
             Self::Run(id) => viewer.runs().with(id, |run| Ok(Some(run.version()))),
-            Self::Runs => match viewer.facts().now(false)? {
-                Facts::All(snapshot) => Ok(Some(table::version_text(&snapshot))),
+            Self::Runs => match viewer.facts().now()? {
+                Facts::All(known) => Ok(Some(table::version_text(&known))),
                 Facts::Reading(_) => Ok(None),
             },
         }

@@ -7,15 +7,13 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::response::Response;
 use serde::Serialize;
-use tracer_catalog::query::{RunQuery, Since};
-use tracer_catalog::{
-    FactsSnapshot, ListedRun, PlaceInThread, ReadingProgress, RunColumn, RunDetails, group_threads,
-};
-use tracer_runs::{NamePattern, RunSummary};
+use tracer_catalog::query::{Condition, QueryTerm, RunQuery, Since, TextComparison, TextField};
+use tracer_catalog::{ListedRun, PlaceInThread, ReadingProgress, RunColumn, RunDetails, RunOrder};
+use tracer_runs::RunSummary;
 use tracer_sdk::format::{Counts, SPEC_VERSION, TraceId};
 
 use super::super::answer::{ApiError, json_response};
-use super::super::known_facts::Facts;
+use super::super::known_facts::{Facts, KnownRuns, MAX_NAMES};
 use super::super::viewer::Viewer;
 use super::list::{listed, run_query, statuses};
 use super::request::Query;
@@ -34,8 +32,6 @@ const DEFAULT_RUNS: usize = 200;
 const FIRST_RUNS: usize = 60;
 /// Models, or tools, of a row.
 const MAX_CALLED: usize = 20;
-/// Names that are listed to choose from.
-const MAX_NAMES: usize = 500;
 
 /// A part of the runs that match.
 #[derive(Serialize)]
@@ -167,11 +163,9 @@ struct ThreadJson {
 pub(crate) struct TableRequest {
     query: RunQuery,
     statuses: Vec<RunStatus>,
-    name: Option<NamePattern>,
+    name: Option<String>,
     since: Option<Since>,
-    order: RunColumn,
-    is_reversed: bool,
-    groups_threads: bool,
+    order: RunOrder,
     from: usize,
     limit: usize,
 }
@@ -190,16 +184,18 @@ impl TableRequest {
         Ok(Self {
             query: given("q").map_or_else(|| Ok(RunQuery::default()), run_query)?,
             statuses: given("status").map(statuses).transpose()?.unwrap_or_default(),
-            name: given("name").map(NamePattern::new),
+            name: given("name").map(str::to_owned),
             since: given("since")
                 .map(Since::from_str)
                 .transpose()
                 .map_err(|error| ApiError::bad_request("invalid_parameter", format!("`since`: {error}")))?,
-            order: query.get("sort").map_or(Ok(RunColumn::default()), order)?,
-            is_reversed: query.flag("reverse")?,
-            groups_threads: query
-                .get("group")
-                .map_or(Ok(false), |value| one_of("group", value, ["thread"]))?,
+            order: RunOrder {
+                column: query.get("sort").map_or(Ok(RunColumn::default()), order)?,
+                is_reversed: query.flag("reverse")?,
+                groups_threads: query
+                    .get("group")
+                    .map_or(Ok(false), |value| one_of("group", value, ["thread"]))?,
+            },
             from: query.from()?,
             limit: query.limit("limit", DEFAULT_RUNS, MAX_RUNS)?,
         })
@@ -211,9 +207,27 @@ impl TableRequest {
             && self.statuses.is_empty()
             && self.name.is_none()
             && self.since.is_none()
-            && self.order == RunColumn::Started
-            && !self.is_reversed
-            && !self.groups_threads
+            && self.order == RunOrder::default()
+    }
+
+    /// The query of the runs with any status.
+    fn runs(&self) -> RunQuery {
+        let name = self.name.as_ref().map(|name| Condition::Field {
+            field: TextField::Name,
+            comparison: if name.contains(['*', '?']) {
+                TextComparison::Is
+            } else {
+                TextComparison::Contains
+            },
+            value: name.clone(),
+        });
+        let conditions = name.into_iter().chain(self.since.map(Condition::Since));
+        let mut query = self.query.clone();
+        query.terms.extend(conditions.map(|condition| QueryTerm {
+            is_negated: false,
+            condition,
+        }));
+        query
     }
 }
 
@@ -245,61 +259,46 @@ pub(crate) fn first(viewer: &Viewer) -> Result<RunTable, ApiError> {
 
 /// The runs that a request asks for.
 pub(crate) fn table(viewer: &Viewer, request: &TableRequest) -> Result<RunTable, ApiError> {
-    match viewer
-        .facts()
-        .now(request.query.needs_details() || request.order.needs_details())?
-    {
-        Facts::All(snapshot) => known(viewer, request, &snapshot),
+    match viewer.facts().now()? {
+        Facts::All(runs) => known(viewer, request, &runs),
         Facts::Reading(progress) => unread(viewer, request, progress),
     }
 }
 
-fn known(
-    viewer: &Viewer,
-    request: &TableRequest,
-    snapshot: &Arc<FactsSnapshot>,
-) -> Result<RunTable, ApiError> {
-    let now = units::now();
-    let since = request.since.map(|since| since.instant(now));
-    let is_one = |run: &&ListedRun| {
-        let is_named = |name: &NamePattern| run.facts.name.as_deref().is_some_and(|text| name.matches(text));
-        request.name.as_ref().is_none_or(is_named)
-            // One that cannot be read is not hidden for that.
-            && since.is_none_or(|since| run.started().is_none_or(|started| started >= since))
+fn known(viewer: &Viewer, request: &TableRequest, known: &Arc<KnownRuns>) -> Result<RunTable, ApiError> {
+    let runs = viewer.facts().open(known)?;
+    let query = request.runs();
+    let all = viewer.facts().select(known, &runs, &query, units::now())?;
+    let listed = || {
+        let statuses = runs.statuses(&all)?;
+        let selection = if request.statuses.is_empty() {
+            all.clone()
+        } else {
+            all.clone().with(Condition::Status(request.statuses.clone()))
+        };
+        let page = runs.page(&selection, request.order, request.from, request.limit, true)?;
+        let threads = runs.threads(&page, true)?;
+        Ok((statuses, runs.count(&selection)?, page, threads))
     };
-    let mut matching = viewer.facts().matching(snapshot, &request.query, now)?;
-    matching.retain(is_one);
-    let mut by_status = BTreeMap::new();
-    for run in &matching {
-        *by_status.entry(run.status.as_str()).or_default() += 1;
-    }
-    matching.retain(|run| request.statuses.is_empty() || request.statuses.contains(&run.status));
-    request.order.sort(&mut matching, request.is_reversed, now);
-    if request.groups_threads {
-        group_threads(&mut matching);
-    }
-    let mut runs: Vec<ListedRun> = matching
-        .iter()
-        .skip(request.from)
-        .take(request.limit)
-        .map(|run| (*run).clone())
-        .collect();
-    viewer.facts().store().read_details(&mut runs);
+    let (statuses, matching, page, threads) = listed().map_err(|error| viewer.facts().unreadable(&error))?;
     Ok(RunTable {
         spec_version: SPEC_VERSION,
         data_dir: place(viewer),
-        version: version_text(snapshot),
-        total: snapshot.runs().len(),
-        matching: matching.len(),
+        version: version_text(known),
+        total: known.total,
+        matching,
         from: request.from,
-        statuses: by_status,
-        names: names(snapshot.names().take(MAX_NAMES)),
-        threads: snapshot.threads().count(),
+        statuses: statuses
+            .into_iter()
+            .map(|(status, count)| (status.as_str(), count))
+            .collect(),
+        names: names(known.names.iter().map(Option::as_deref)),
+        threads: known.thread_count,
         step_query: request.query.of_steps(),
         reading: None,
-        runs: runs
-            .into_iter()
-            .map(|run| TableRow::of(&run, snapshot.threads().place(&run)))
+        runs: page
+            .iter()
+            .map(|run| TableRow::of(run, threads.place(run)))
             .collect(),
     })
 }
@@ -313,8 +312,8 @@ fn place(viewer: &Viewer) -> String {
 }
 
 /// `version` of the table of these runs.
-pub(crate) fn version_text(snapshot: &FactsSnapshot) -> String {
-    format!("{:016x}", snapshot.version())
+pub(crate) fn version_text(known: &KnownRuns) -> String {
+    format!("{:016x}", known.version)
 }
 
 fn names<'a>(all: impl Iterator<Item = Option<&'a str>>) -> Vec<String> {

@@ -532,32 +532,31 @@ fn many_who_want_one_run_fetch_it_once() {
 }
 
 #[test]
-fn a_snapshot_follows_what_is_synchronized() {
-    use tracer_catalog::{FactsSnapshot, SnapshotLook};
+fn the_known_runs_follow_what_is_synchronized() {
+    use tracer_catalog::RunCatalog;
     use tracer_runs::CancelToken;
     let memory = Arc::new(InMemory::new());
     put_facts(&memory, 0, &[line(1, 1, "one"), line(2, 1, "two")]);
     let colleague = Colleague::new(Arc::clone(&memory));
     colleague.sync();
     let store = colleague.store();
-    let look = |before: Option<&FactsSnapshot>| match FactsSnapshot::look(&store, before, true).unwrap() {
-        SnapshotLook::Same => None,
-        SnapshotLook::Changed(survey) => FactsSnapshot::read(survey, &CancelToken::default(), |_| ()),
+    let look = |before: Option<&RunCatalog>| {
+        let runs = store.survey_after(before).unwrap()?;
+        let runs = runs.open(&CancelToken::default(), |_| ()).unwrap();
+        runs.end_reading().unwrap();
+        let version = runs.version().unwrap();
+        Some((runs, version))
     };
-    let first = look(None).unwrap();
-    assert_eq!(first.runs().len(), 2);
+    let (first, version) = look(None).unwrap();
+    assert_eq!(first.names(9).unwrap().len(), 2);
     assert!(look(Some(&first)).is_none());
     let removed = json!({"version": 1, "trace_id": id(2), "generation": 1, "removed": true});
     put_facts(&memory, 1, &[line(1, 2, "changed"), line(3, 1, "three"), removed]);
     colleague.sync();
-    let second = look(Some(&first)).unwrap();
-    let names: Vec<&str> = second
-        .runs()
-        .iter()
-        .filter_map(|run| run.facts.name.as_deref())
-        .collect();
-    assert_eq!(names, ["three", "changed"]);
-    assert!(second.version() != first.version() && second.runs().iter().all(|run| run.details.is_some()));
+    let (second, changed) = look(Some(&first)).unwrap();
+    let names = ["changed", "three"].map(|name| Some(name.to_owned()));
+    assert_eq!(second.names(9).unwrap(), names);
+    assert_ne!(changed, version);
     assert!(look(Some(&second)).is_none());
 }
 

@@ -1,9 +1,9 @@
-//! What a stream answers is what is answered with all runs in memory, wherever the runs are.
+//! Runs of this machine and of a bucket answer as if all were on one machine.
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::sync::Condvar;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
 use proptest::prelude::*;
@@ -12,11 +12,8 @@ use tracer_insight::units::now;
 use tracer_runs::RunDirectory;
 
 use super::*;
-use crate::mirror::{FetchError, FetchRuns, MirrorLine, RunLease, StoreMirror};
-use crate::selection::matching_runs;
-use crate::stats::{Grouping, StatsSink, stats};
-use crate::test_support::{SampleRun, SampleSpan, Sandbox, id};
-use crate::{FactsSnapshot, FactsStore, SnapshotLook, StoreFacts};
+use crate::mirror::{FetchError, FetchRuns, MirrorLine, RunLease, StoreMirror, TeamStore};
+use crate::test_support::{SampleRun, SampleSpan, Sandbox, id, opened, selected};
 
 /// A machine that reads a bucket, whose runs are in a folder.
 struct Machine {
@@ -119,9 +116,8 @@ impl Machine {
         FactsStore::new(self.here.path()).with_team(Arc::new(team))
     }
 
-    fn stream(&self) -> RunStream {
-        let survey = self.store().survey(true).unwrap();
-        survey.stream(&CancelToken::default(), |_| ()).unwrap()
+    fn runs(&self) -> RunCatalog {
+        opened(&self.store())
     }
 
     /// Does something while the mirror cannot be opened.
@@ -175,90 +171,77 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_stream_answers_as_all_runs_do(
+    fn runs_here_and_there_are_one_list(
         kinds in prop::collection::vec(0_u8..6, 0..24),
         query in prop::sample::select(QUERIES.to_vec()),
-        order in prop::sample::select(RunColumn::ALL.to_vec()),
+        column in prop::sample::select(RunColumn::ALL.to_vec()),
         by in prop::sample::select(Grouping::ALL.to_vec()),
         limit in 1_usize..12,
         is_reversed in any::<bool>(),
+        groups_threads in any::<bool>(),
     ) {
+        // The origin alone differs.
+        prop_assume!(column != RunColumn::Origin);
         let numbers = || (1_u32..).zip(&kinds);
         let changed: Vec<u32> = numbers().filter(|(_, kind)| **kind == 3).map(|(number, _)| number).collect();
         let machine = Machine::new(&changed, 0);
+        let together = Sandbox::new();
         for (number, kind) in numbers() {
             // Here alone, there alone, both the same, both and changed here, removed there, removed there and here.
             if *kind != 0 {
                 machine.send(&run(number));
             }
+            let as_it_is = if *kind == 3 { run(number).failed("Changed", "since") } else { run(number) };
             if *kind != 1 && *kind != 4 {
-                let there = run(number);
-                machine.here.write(&if *kind == 3 { there.failed("Changed", "since") } else { there });
+                machine.here.write(&as_it_is);
             }
             if *kind >= 4 {
                 machine.remove(number);
             }
+            if *kind != 4 {
+                together.write(&as_it_is);
+            }
         }
-        let StoreFacts { runs, .. } = machine.store().all(true).unwrap();
-        prop_assert_eq!(runs.len(), kinds.iter().filter(|kind| **kind != 4).count());
-        let query: RunQuery = query.parse().unwrap();
-        let (now, cancel) = (now(), CancelToken::default());
-        let matching = matching_runs(&runs, &query, now, &cancel, |_| ());
-        let passing: Vec<&ListedRun> = runs.iter().zip(&matching).filter(|(_, is)| **is).map(|(run, _)| run).collect();
-        let choice = RunChoice { query: &query, now, with_trials: true, also: &|_| true };
-
-        let mut stream = machine.stream();
-        let mut expected = passing.clone();
-        order.sort(&mut expected, is_reversed, now);
-        let begin = || LeadingRuns::new(limit, order, is_reversed, now);
-        let first = stream.fold(&choice, begin, &cancel, |_| ()).unwrap();
-        prop_assert_eq!(first.count(), passing.len());
-        let first = first.finish();
-        let expected: Vec<ListedRun> = expected.into_iter().take(limit).cloned().collect();
-        prop_assert_eq!(&first, &expected);
-
-        let stream = machine.stream();
-        let all = RunThreads::of(&runs);
-        let places = stream.threads(&first, true).unwrap();
-        for run in &first {
-            prop_assert_eq!(places.place(run), all.place(run));
-        }
-        let newest = stream.newest(limit, true).unwrap();
-        let mut expected: Vec<ListedRun> = runs.iter().take(limit).cloned().collect();
-        // They are looked up by who shows them.
-        for run in &mut expected {
-            run.details = None;
-        }
-        prop_assert_eq!(newest, expected);
-        let census = stream.census(true).unwrap();
-        let ids: BTreeSet<TraceId> = census.ids.iter().copied().collect();
-        prop_assert_eq!(ids, runs.iter().map(|run| run.directory.trace_id).collect());
-        prop_assert_eq!(census.ids.len(), runs.len());
-        let mut statuses = BTreeMap::new();
-        for run in &runs {
-            *statuses.entry(run.status).or_default() += 1;
-        }
-        prop_assert_eq!(census.statuses, statuses);
-
-        let mut stream = machine.stream();
-        let sums = stream.fold(&choice, || StatsSink::new(Some(by)), &cancel, |_| ()).unwrap();
-        prop_assert_eq!(sums.finish(), stats(passing, Some(by)));
+        let (query, order) = (query.parse().unwrap(), RunOrder { column, is_reversed, groups_threads });
+        let answers = |runs: &RunCatalog| {
+            let selection = selected(runs, &query);
+            let page = runs.page(&selection, order, 1, limit, true).unwrap();
+            let threads = runs.threads(&page, true).unwrap();
+            let places = page.iter().map(|run| threads.place(run).map(|place| (place.number, place.count)));
+            let places: Vec<_> = places.collect();
+            let listed = page.iter().map(|run| {
+                (run.directory.trace_id, run.status, run.facts.clone(), run.details.clone(), run.placed())
+            });
+            let mut census = runs.census(true).unwrap();
+            census.ids.sort();
+            (
+                runs.count(&selection).unwrap(),
+                listed.collect::<Vec<_>>(),
+                places,
+                runs.statuses(&selection).unwrap(),
+                runs.stats(&selection, Some(by)).unwrap(),
+                census,
+                (runs.names(9).unwrap(), runs.thread_count().unwrap()),
+            )
+        };
+        prop_assert_eq!(answers(&machine.runs()), answers(&together.catalog()));
     }
 }
 
 #[test]
-fn only_the_first_runs_are_held() {
-    let machine = Machine::new(&[], 0);
-    machine.here.write(&run(1));
-    let one = machine.store().all(false).unwrap().runs;
-    let mut first = LeadingRuns::new(3, RunColumn::Started, false, now());
-    let mut most = 0;
-    for _ in 0..10 * MIN_HELD {
-        first.add(Cow::Borrowed(&one[0]));
-        most = most.max(first.held.len());
+fn a_list_goes_on_after_a_run() {
+    let sandbox = Sandbox::new();
+    (1..=5).for_each(|number| sandbox.write(&run(number)));
+    fs::write(sandbox.directory(3).join("meta.json"), "{").unwrap();
+    let runs = sandbox.catalog();
+    let all = selected(&runs, &RunQuery::default());
+    let listed = runs.page(&all, RunOrder::default(), 0, 9, false).unwrap();
+    for (place, last) in (1..).zip(&listed) {
+        let rest = runs
+            .page(&all.clone().after(last), RunOrder::default(), 0, 9, false)
+            .unwrap();
+        assert_eq!(rest, listed[place..]);
     }
-    assert_eq!((first.count(), most), (10 * MIN_HELD, MIN_HELD));
-    assert_eq!(first.finish().len(), 3);
 }
 
 #[test]
@@ -269,20 +252,12 @@ fn runs_of_a_bucket_are_fetched_many_at_a_time_and_no_more_than_that() {
         machine.send(&run(number));
     }
     let query: RunQuery = "\"nobody says this\"".parse().unwrap();
-    let choice = RunChoice {
-        query: &query,
-        now: now(),
-        with_trials: true,
-        also: &|_| true,
-    };
     let mut reported = Vec::new();
-    let found = machine.stream().fold(
-        &choice,
-        || StatsSink::new(None),
-        &CancelToken::default(),
-        |progress| reported.push((progress.read_runs, progress.runs)),
-    );
-    assert_eq!(found.unwrap().finish().all.runs, 0);
+    let runs = machine.runs();
+    let found = runs.select(&query, true, now(), &CancelToken::default(), |progress| {
+        reported.push((progress.read_runs, progress.runs));
+    });
+    assert_eq!(runs.count(&found.unwrap()).unwrap(), 0);
     let expected: Vec<(usize, usize)> = (0..=RUNS as usize).map(|read| (read, RUNS as usize)).collect();
     assert_eq!(reported, expected);
     let most = machine.fetcher.fetching.lock().unwrap().1;
@@ -297,15 +272,8 @@ fn writers_go_on_while_steps_are_read() {
         machine.send(&run(number));
     }
     let query: RunQuery = "args~refund".parse().unwrap();
-    let choice = RunChoice {
-        query: &query,
-        now: now(),
-        with_trials: true,
-        also: &|_| true,
-    };
-    let mut stream = machine.stream();
-    let begin = || StatsSink::new(None);
-    let found = stream.fold(&choice, begin, &CancelToken::default(), |progress| {
+    let runs = machine.runs();
+    let found = runs.select(&query, true, now(), &CancelToken::default(), |progress| {
         // Without this one the writer would wait for the reader, which waits for it.
         if progress.read_runs == 1 {
             machine.send(&run(9));
@@ -316,66 +284,49 @@ fn writers_go_on_while_steps_are_read() {
 }
 
 #[test]
-fn writers_go_on_once_all_runs_were_asked() {
+fn writers_go_on_once_reading_has_ended() {
     let machine = Machine::new(&[], 0);
     machine.send(&run(1));
-    let choice = RunChoice {
-        query: &RunQuery::default(),
-        now: now(),
-        with_trials: true,
-        also: &|_| true,
-    };
-    let mut stream = machine.stream();
-    let begin = || StatsSink::new(None);
-    let sums = stream.fold(&choice, begin, &CancelToken::default(), |_| ());
-    assert_eq!(sums.unwrap().finish().all.runs, 1);
+    let runs = machine.runs();
     // As `tracer search` has it while it fetches.
+    assert_eq!(
+        runs.candidates(&RunQuery::default(), true, now()).unwrap().len(),
+        1
+    );
     machine.send(&run(2));
-    stream.end_reading().unwrap();
-    let stream = machine.stream();
-    assert_eq!(stream.census(true).unwrap().ids.len(), 2);
-    stream.end_reading().unwrap();
+    let runs = machine.runs();
+    assert_eq!(runs.census(true).unwrap().ids.len(), 2);
+    runs.end_reading().unwrap();
     machine.send(&run(3));
 }
 
 #[test]
-fn a_mirror_that_cannot_be_opened_is_an_error() {
+fn runs_of_a_mirror_that_cannot_be_opened_are_missing_until_it_can() {
     let machine = Machine::new(&[], 0);
     machine.here.write(&run(1));
     machine.send(&run(2));
-    let cancel = CancelToken::default();
-    let survey = machine.store().survey(false).unwrap();
-    let streamed = machine.without_mirror(|| survey.stream(&cancel, |_| ()));
-    assert!(matches!(streamed, Err(DatabaseError::Unusable { .. })));
-    let survey = machine.store().survey(false).unwrap();
-    let read = machine.without_mirror(|| survey.read(&cancel, |_| ()));
-    assert!(matches!(read.unread_bucket, Some(DatabaseError::Unusable { .. })));
-    assert_eq!(
-        (read.runs.len(), machine.stream().census(true).unwrap().ids.len()),
-        (1, 2)
-    );
-}
-
-#[test]
-fn a_snapshot_reads_again_what_it_could_not_read_of_a_mirror() {
-    let machine = Machine::new(&[], 0);
     let (store, cancel) = (machine.store(), CancelToken::default());
-    machine.send(&run(1));
-    let look = |before: Option<&FactsSnapshot>| FactsSnapshot::look(&store, before, false).unwrap();
-    let read = |look: SnapshotLook| match look {
-        SnapshotLook::Same => None,
-        SnapshotLook::Changed(survey) => FactsSnapshot::read(survey, &cancel, |_| ()),
+    let next = |before: Option<&RunCatalog>| {
+        let runs = store
+            .survey_after(before)
+            .unwrap()?
+            .open(&cancel, |_| ())
+            .unwrap();
+        runs.end_reading().unwrap();
+        Some(runs)
     };
-    let first = look(None);
-    let first = machine.without_mirror(|| read(first)).unwrap();
-    assert_eq!(first.runs().len(), 0);
-    let second = read(look(Some(&first))).unwrap();
-    assert_eq!(second.runs().len(), 1);
+    let first = machine.without_mirror(|| next(None)).unwrap();
+    assert!(matches!(
+        first.unread_bucket,
+        Some(DatabaseError::Unusable { .. })
+    ));
+    assert_eq!(first.census(true).unwrap().ids.len(), 1);
+    let second = next(Some(&first)).unwrap();
+    assert_eq!(second.census(true).unwrap().ids.len(), 2);
     // What is known stays while nobody can say more.
-    assert!(machine.without_mirror(|| read(look(Some(&second)))).is_none());
-    machine.send(&run(2));
-    let third = read(look(Some(&second))).unwrap();
-    assert_eq!(third.runs().len(), 2);
+    assert!(machine.without_mirror(|| next(Some(&second))).is_none());
+    machine.send(&run(3));
+    assert_eq!(next(Some(&second)).unwrap().census(true).unwrap().ids.len(), 3);
 }
 
 #[test]
@@ -389,14 +340,23 @@ fn trials_of_a_bucket_are_counted_and_left_out() {
             "version": 1, "trace_id": id(number), "generation": 1, "facts": facts, "details": {}, "meta": {},
         }));
     }
-    let stream = machine.stream();
+    let stream = machine.runs();
     let census = |with_trials| {
         let census = stream.census(with_trials).unwrap();
         (census.ids.len(), census.hidden_trials)
     };
     assert_eq!((census(false), census(true)), ((2, 2), (4, 0)));
     let newest = |with_trials| {
-        let runs = stream.newest(2, with_trials).unwrap();
+        let all = stream.select(
+            &RunQuery::default(),
+            with_trials,
+            now(),
+            &CancelToken::default(),
+            |_| (),
+        );
+        let runs = stream
+            .page(&all.unwrap(), RunOrder::default(), 0, 2, false)
+            .unwrap();
         let starts: Vec<i64> = runs.iter().filter_map(|run| run.facts.started_us).collect();
         let places = stream.threads(&runs, with_trials).unwrap();
         let places = runs.iter().filter_map(|run| places.place(run));

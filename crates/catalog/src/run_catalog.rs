@@ -1,0 +1,761 @@
+//! [`RunCatalog`]: all runs of a store in databases, for questions whose answers are small: there may be millions.
+
+use std::collections::{BTreeMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use rusqlite::functions::FunctionFlags;
+use rusqlite::{Row, ToSql, params_from_iter};
+use tracer_insight::status::RunStatus;
+use tracer_runs::{CancelToken, RunDirectory, StoreError};
+use tracer_sdk::format::{Timestamp, TraceId};
+
+use crate::database::{DatabaseRow, ROW, RunDatabase, id_at, status_at};
+use crate::database_file::DatabaseError;
+use crate::query::{self, Condition, RunQuery, SqlFilter, StepTest};
+use crate::run_column::RunColumn;
+use crate::run_facts::status_now;
+use crate::search::match_steps;
+use crate::stats::{Grouping, StatsSums, StoreStats};
+use crate::store::{FactsStore, ListedRun, ReadingProgress, StoreFacts};
+use crate::survey::Survey;
+use crate::threads::RunThreads;
+use crate::workers;
+
+/// Runs whose steps are read that are in memory at a time.
+const RUNS_PER_STEPS: usize = 1_000;
+/// Rows that are in memory at a time.
+const ROWS_PER_TURN: usize = 2_000;
+
+/// The order of runs without another one.
+const NEWEST_FIRST: &str = "placed DESC, trace_id";
+
+/// The progress of a selection that reads the steps of runs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct MatchProgress {
+    /// Runs whose steps decide.
+    pub runs: usize,
+    /// Those of them that were looked through.
+    pub read_runs: usize,
+}
+
+/// The runs that a query selects.
+///
+/// ```
+/// use tracer_catalog::query::Condition;
+/// use tracer_catalog::{FactsStore, RunOrder};
+/// use tracer_insight::status::RunStatus;
+/// use tracer_insight::units::now;
+/// use tracer_runs::CancelToken;
+/// use tracer_sdk::testing::capture;
+///
+/// let folder = tempfile::tempdir()?;
+/// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+/// let cancel = CancelToken::default();
+/// let runs = FactsStore::new(folder.path()).survey(true)?.open(&cancel, |_| ())?;
+/// let selection = runs.select(&"tool:search".parse()?, true, now(), &cancel, |_| ())?;
+/// assert_eq!(runs.count(&selection)?, 1);
+/// let failed = selection.with(Condition::Status(vec![RunStatus::Failed]));
+/// assert_eq!(runs.page(&failed, RunOrder::default(), 0, 20, false)?, []);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct SelectedRuns {
+    filter: SqlFilter,
+    now: Timestamp,
+}
+
+impl SelectedRuns {
+    /// Those of them that a list, the newest first, has after a run.
+    #[must_use]
+    pub fn after(mut self, run: &ListedRun) -> Self {
+        let id = run.directory.trace_id;
+        let is_later = match run.placed() {
+            None => format!("(placed IS NULL AND trace_id > x'{id}')"),
+            Some(placed) => {
+                let placed = placed.unix_microseconds();
+                format!("(coalesce(placed < {placed}, 1) OR placed = {placed} AND trace_id > x'{id}')")
+            }
+        };
+        self.filter.possible = format!("{} AND {is_later}", self.filter.possible);
+        self
+    }
+
+    /// Those of them that meet another condition, which no steps decide.
+    #[must_use]
+    pub fn with(self, condition: Condition) -> Self {
+        Self {
+            filter: self.filter.with(condition, self.now),
+            now: self.now,
+        }
+    }
+}
+
+/// The order of the runs of a list.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RunOrder {
+    /// The column that they are sorted by.
+    pub column: RunColumn,
+    /// Set where the last one comes first.
+    pub is_reversed: bool,
+    /// Set where the runs of each thread are together, at the place of the first of them.
+    pub groups_threads: bool,
+}
+
+/// The number of runs, without any one of them.
+///
+/// ```
+/// assert_eq!(tracer_catalog::RunCensus::default().ids.len(), 0);
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RunCensus {
+    /// The runs, in no order.
+    pub ids: Vec<TraceId>,
+    /// The number of runs with each status.
+    pub statuses: BTreeMap<RunStatus, usize>,
+    /// Trials of gates that were left out.
+    pub hidden_trials: usize,
+}
+
+/// All runs of a store, as they were at one instant: those of this machine, and of the bucket that is read as well.
+///
+/// ```
+/// use tracer_catalog::FactsStore;
+/// use tracer_insight::status::RunStatus;
+/// use tracer_runs::CancelToken;
+/// use tracer_sdk::testing::capture;
+///
+/// let folder = tempfile::tempdir()?;
+/// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+/// let runs = FactsStore::new(folder.path()).survey(true)?.open(&CancelToken::default(), |_| ())?;
+/// let census = runs.census(true)?;
+/// assert_eq!((census.ids.len(), census.statuses[&RunStatus::Ok]), (1, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct RunCatalog {
+    /// Runs that are missing because reading was cancelled.
+    pub unread: usize,
+    /// Why facts could not be kept; they are read again the next time then.
+    pub not_kept: Option<DatabaseError>,
+    /// Why runs of the bucket that is read as well are missing.
+    pub unread_bucket: Option<DatabaseError>,
+    pub(crate) store: FactsStore,
+    has_bucket: bool,
+    /// The last change of the mirror of the bucket; 0 without one.
+    pub(crate) mirrored: i64,
+    /// The runs of this machine that have not ended, with their statuses.
+    pub(crate) open: Vec<(TraceId, RunStatus)>,
+    /// The runs that are read from this machine.
+    pub(crate) here: Arc<HashSet<TraceId>>,
+    pub(crate) database: RunDatabase,
+}
+
+impl Survey {
+    /// Reads the runs that have to be read, the newest first, in several threads, and keeps their facts as it goes. When
+    /// `cancel` is cancelled, what was read until then is given, and kept.
+    ///
+    /// # Errors
+    ///
+    /// [`DatabaseError`]: the runs cannot be kept anywhere.
+    pub fn open(
+        self,
+        cancel: &CancelToken,
+        progress: impl FnMut(ReadingProgress),
+    ) -> Result<RunCatalog, DatabaseError> {
+        let store = self.store.clone();
+        let read = self.read_here(cancel, progress)?;
+        let runs = RunCatalog::new(store, Arc::new(read.ids), read.database)?;
+        let open = "SELECT trace_id, current_status FROM listed WHERE status IN ('running', 'interrupted')";
+        Ok(RunCatalog {
+            unread: read.unread,
+            not_kept: read.not_kept,
+            mirrored: if runs.has_bucket {
+                runs.database.last_number("bucket")?
+            } else {
+                0
+            },
+            open: runs
+                .database
+                .all(open, [], |row| Ok((id_at(row, 0)?, status_at(row, 1)?)))?,
+            ..runs
+        })
+    }
+}
+
+impl Survey {
+    /// Reads likewise, and gives all runs, the newest first.
+    pub fn read(
+        self,
+        with_details: bool,
+        cancel: &CancelToken,
+        progress: impl FnMut(ReadingProgress),
+    ) -> StoreFacts {
+        let read = self.open(cancel, progress).and_then(|catalog| {
+            let everything = SelectedRuns {
+                filter: SqlFilter::new(&RunQuery::default(), true, Timestamp::from_unix_microseconds(0)),
+                now: Timestamp::from_unix_microseconds(0),
+            };
+            let runs = catalog.page(&everything, RunOrder::default(), 0, usize::MAX, with_details)?;
+            Ok(StoreFacts {
+                runs,
+                unread: catalog.unread,
+                not_kept: catalog.not_kept,
+                unread_bucket: catalog.unread_bucket,
+            })
+        });
+        read.unwrap_or_else(|error| StoreFacts {
+            unread: 1,
+            not_kept: Some(error),
+            ..StoreFacts::default()
+        })
+    }
+}
+
+impl RunCatalog {
+    fn new(
+        store: FactsStore,
+        here: Arc<HashSet<TraceId>>,
+        mut database: RunDatabase,
+    ) -> Result<Self, DatabaseError> {
+        let runs_dir = store.runs().runs_dir();
+        let is_here = Arc::clone(&here);
+        database.with(|connection| {
+            query::register(connection, store.prices())?;
+            let flags = FunctionFlags::SQLITE_UTF8;
+            connection.create_scalar_function("is_here", 1, flags, move |context| {
+                let id = TraceId::from_u128(u128::from_be_bytes(context.get(0)?));
+                Ok(id.is_some_and(|id| is_here.contains(&id)))
+            })?;
+            // Files say if a run has ended, and its process if it is running.
+            connection.create_scalar_function("status_now", 2, flags, move |context| {
+                let recorded = context.get_raw(0).as_str_or_null().ok().flatten();
+                let recorded = recorded.and_then(RunStatus::from_word);
+                let id = TraceId::from_u128(u128::from_be_bytes(context.get(1)?));
+                let status = recorded.zip(id).map(|(recorded, id)| {
+                    let directory = RunDirectory {
+                        trace_id: id,
+                        path: runs_dir.join(id.to_string()),
+                    };
+                    status_now(recorded, &directory).as_str()
+                });
+                Ok(status)
+            })
+        })?;
+        let attached = attach_bucket(&store, &mut database);
+        let (has_bucket, unread_bucket) = match attached {
+            Ok(has_bucket) => (has_bucket, None),
+            Err(error) => (false, Some(error)),
+        };
+        let here_alone = listed("main", 0);
+        let both = || format!("{here_alone} UNION ALL {}", listed("bucket", 1));
+        let view = if has_bucket { both() } else { here_alone.clone() };
+        database.with(|connection| {
+            connection.execute_batch(&format!("CREATE TEMP VIEW listed AS {view}; BEGIN"))
+        })?;
+        Ok(Self {
+            unread: 0,
+            not_kept: None,
+            unread_bucket,
+            has_bucket,
+            mirrored: 0,
+            open: Vec::new(),
+            store,
+            here,
+            database,
+        })
+    }
+
+    /// The same runs for another thread.
+    ///
+    /// # Errors
+    ///
+    /// [`DatabaseError`]: the database cannot be opened again.
+    pub fn reopen(&self) -> Result<Self, DatabaseError> {
+        let database = self.database.reopen(self.store.runs().data_dir())?;
+        Ok(Self {
+            mirrored: self.mirrored,
+            open: self.open.clone(),
+            ..Self::new(self.store.clone(), Arc::clone(&self.here), database)?
+        })
+    }
+
+    /// A number that changes when a run is added, changes, or goes.
+    ///
+    /// # Errors
+    ///
+    /// [`DatabaseError`]: the database cannot be read.
+    pub fn version(&self) -> Result<u64, DatabaseError> {
+        let query = "SELECT trace_id, current_status, files, generation FROM listed";
+        let digests: Vec<u64> = self.database.all(query, [], |row| {
+            let mut hasher = DefaultHasher::new();
+            let (run, files) = (row.get_ref(0)?.as_blob()?, row.get_ref(2)?.as_blob()?);
+            let status = row.get_ref(1)?.as_str()?;
+            (run, status, files, row.get::<_, i64>(3)?).hash(&mut hasher);
+            Ok(hasher.finish())
+        })?;
+        let mut hasher = DefaultHasher::new();
+        // The order says nothing.
+        (
+            digests
+                .iter()
+                .fold(0_u64, |sum, digest| sum.wrapping_add(*digest)),
+            digests.len(),
+        )
+            .hash(&mut hasher);
+        Ok(hasher.finish())
+    }
+
+    /// Lets other processes write again. What is read from now on may be newer.
+    ///
+    /// # Errors
+    ///
+    /// [`DatabaseError`]: the database cannot be read.
+    pub fn end_reading(&self) -> Result<(), DatabaseError> {
+        self.database.end()
+    }
+
+    /// Selects the runs that match a query: its terms on runs by their facts, those on steps by reading the steps, in several
+    /// threads, while other processes can write. `progress` is called before the first run is read and after each one, and never
+    /// where facts decide. When `cancel` is cancelled, runs that were not read yet do not match.
+    ///
+    /// # Errors
+    ///
+    /// [`DatabaseError`]: the database cannot be read.
+    pub fn select(
+        &self,
+        query: &RunQuery,
+        with_trials: bool,
+        now: Timestamp,
+        cancel: &CancelToken,
+        mut progress: impl FnMut(MatchProgress),
+    ) -> Result<SelectedRuns, DatabaseError> {
+        let mut filter = SqlFilter::new(query, with_trials, now);
+        if !filter.undecided.is_empty() {
+            let undecided = format!("AND ({}) ORDER BY trace_id", filter.undecided);
+            let undecided = self.possible(&filter, &undecided)?;
+            let matching = if undecided.is_empty() {
+                Vec::new()
+            } else {
+                self.end_reading()?;
+                self.match_steps(&undecided, &StepTest::new(query), cancel, &mut progress)?
+            };
+            filter.decide(&matching);
+        }
+        Ok(SelectedRuns { filter, now })
+    }
+
+    /// Those of some runs whose steps match.
+    fn match_steps(
+        &self,
+        undecided: &[TraceId],
+        test: &StepTest,
+        cancel: &CancelToken,
+        progress: &mut impl FnMut(MatchProgress),
+    ) -> Result<Vec<TraceId>, DatabaseError> {
+        let mut reading = MatchProgress {
+            runs: undecided.len(),
+            read_runs: 0,
+        };
+        progress(reading);
+        let mut matching = Vec::new();
+        for ids in undecided.chunks(RUNS_PER_STEPS) {
+            let runs = self.runs(ids, false)?;
+            let runs: Vec<&ListedRun> = runs.iter().collect();
+            match_steps(&runs, test, cancel, |at, matches| {
+                reading.read_runs += 1;
+                progress(reading);
+                let run = runs.get(at).filter(|_| matches);
+                matching.extend(run.map(|run| run.directory.trace_id));
+            });
+        }
+        Ok(matching)
+    }
+
+    /// The number of selected runs.
+    ///
+    /// # Errors
+    ///
+    /// [`DatabaseError`]: the database cannot be read.
+    pub fn count(&self, selection: &SelectedRuns) -> Result<usize, DatabaseError> {
+        let SelectedRuns { filter, .. } = selection;
+        let query = format!(
+            "SELECT count(*) FROM (SELECT 1 FROM listed WHERE {})",
+            filter.possible
+        );
+        let count = self
+            .database
+            .first(&query, params_from_iter(&filter.parameters), |row| {
+                count_at(row, 0)
+            })?;
+        Ok(count.unwrap_or_default())
+    }
+
+    /// The number of selected runs with each status.
+    ///
+    /// # Errors
+    ///
+    /// [`DatabaseError`]: the database cannot be read.
+    pub fn statuses(&self, selection: &SelectedRuns) -> Result<BTreeMap<RunStatus, usize>, DatabaseError> {
+        let SelectedRuns { filter, .. } = selection;
+        let query = format!(
+            "SELECT current_status, count(*) FROM (SELECT current_status FROM listed WHERE {}) GROUP BY 1",
+            filter.possible
+        );
+        self.database
+            .all(&query, params_from_iter(&filter.parameters), |row| {
+                Ok((status_at(row, 0)?, count_at(row, 1)?))
+            })
+    }
+
+    /// The selected runs in an order, `limit` of them from a place on.
+    ///
+    /// # Errors
+    ///
+    /// [`DatabaseError`]: the database cannot be read.
+    pub fn page(
+        &self,
+        selection: &SelectedRuns,
+        order: RunOrder,
+        from: usize,
+        limit: usize,
+        with_details: bool,
+    ) -> Result<Vec<ListedRun>, DatabaseError> {
+        let SelectedRuns { filter, now } = selection;
+        let key = order.column.sort_key(*now).unwrap_or_else(|| "NULL".to_owned());
+        let sorted = order.column.order_by(order.is_reversed);
+        let matching = format!(
+            "SELECT trace_id, placed, session, {key} AS key FROM listed WHERE {}",
+            filter.possible
+        );
+        let [limit, from] = [limit, from].map(|number| i64::try_from(number).unwrap_or(i64::MAX));
+        let query = if order.groups_threads {
+            format!(
+                "SELECT trace_id FROM (
+                    SELECT trace_id, session, row_number() OVER (ORDER BY {sorted}) AS rank FROM ({matching})
+                ) ORDER BY min(rank) OVER (PARTITION BY session, iif(session IS NULL, trace_id, NULL)), rank
+                LIMIT {limit} OFFSET {from}"
+            )
+        } else {
+            format!("SELECT trace_id, placed FROM ({matching}) ORDER BY {sorted} LIMIT {limit} OFFSET {from}")
+        };
+        let ids: Vec<TraceId> = self
+            .database
+            .all(&query, params_from_iter(&filter.parameters), |row| id_at(row, 0))?;
+        self.runs(&ids, with_details)
+    }
+
+    /// The IDs of the selected runs, in no order.
+    ///
+    /// # Errors
+    ///
+    /// [`DatabaseError`]: the database cannot be read.
+    pub fn ids(&self, selection: &SelectedRuns) -> Result<Vec<TraceId>, DatabaseError> {
+        self.possible(&selection.filter, "")
+    }
+
+    /// The IDs of possible runs that meet a further condition.
+    fn possible(&self, filter: &SqlFilter, rest: &str) -> Result<Vec<TraceId>, DatabaseError> {
+        let query = format!(
+            "SELECT trace_id, placed FROM listed WHERE {} {rest}",
+            filter.possible
+        );
+        self.database
+            .all(&query, params_from_iter(&filter.parameters), |row| id_at(row, 0))
+    }
+
+    /// Runs by their IDs; one that has gone meanwhile is missing.
+    ///
+    /// # Errors
+    ///
+    /// [`DatabaseError`]: the database cannot be read.
+    pub fn runs(&self, ids: &[TraceId], with_details: bool) -> Result<Vec<ListedRun>, DatabaseError> {
+        let details = if with_details { "details" } else { "NULL" };
+        let query = format!("SELECT {ROW}, {details}, origin FROM listed WHERE trace_id = ?1");
+        self.database.with(|connection| {
+            let mut statement = connection.prepare(&query)?;
+            let mut runs = Vec::new();
+            for id in ids {
+                let mut rows = statement.query([id.to_bytes()])?;
+                while let Some(row) = rows.next()? {
+                    runs.extend(self.load(row, with_details)?);
+                }
+            }
+            Ok(runs)
+        })
+    }
+
+    fn load(&self, row: &Row<'_>, with_details: bool) -> rusqlite::Result<Option<ListedRun>> {
+        let is_of_bucket: bool = row.get("origin")?;
+        let row = DatabaseRow::of_row(row)?;
+        Ok(self.store.listed(&row, is_of_bucket, with_details))
+    }
+
+    /// One run; `None` when there is none with this ID.
+    ///
+    /// # Errors
+    ///
+    /// [`DatabaseError`]: the database cannot be read.
+    pub fn run(&self, id: TraceId) -> Result<Option<ListedRun>, DatabaseError> {
+        Ok(self.runs(&[id], true)?.pop())
+    }
+
+    /// Counts all runs.
+    ///
+    /// # Errors
+    ///
+    /// [`DatabaseError`]: the database cannot be read.
+    pub fn census(&self, with_trials: bool) -> Result<RunCensus, DatabaseError> {
+        let mut census = RunCensus::default();
+        let query = "SELECT trace_id, current_status, is_trial FROM listed";
+        let _: Vec<()> = self.database.all(query, [], |row| {
+            if row.get(2)? && !with_trials {
+                census.hidden_trials += 1;
+            } else {
+                census.ids.push(id_at(row, 0)?);
+                *census.statuses.entry(status_at(row, 1)?).or_default() += 1;
+            }
+            Ok(())
+        })?;
+        Ok(census)
+    }
+
+    /// The runs whose facts do not exclude them, the newest first, for a search that reads their steps itself. They come
+    /// without details: there may be many.
+    ///
+    /// ```
+    /// use tracer_insight::units::now;
+    /// use tracer_runs::CancelToken;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let survey = tracer_catalog::FactsStore::new(folder.path()).survey(true)?;
+    /// let runs = survey.open(&CancelToken::default(), |_| ())?;
+    /// assert_eq!(runs.candidates(&"tool:search refund".parse()?, false, now())?.len(), 1);
+    /// assert_eq!(runs.candidates(&"tool:fetch refund".parse()?, false, now())?.len(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`DatabaseError`]: the database cannot be read.
+    pub fn candidates(
+        &self,
+        query: &RunQuery,
+        with_trials: bool,
+        now: Timestamp,
+    ) -> Result<Vec<ListedRun>, DatabaseError> {
+        let filter = SqlFilter::new(query, with_trials, now);
+        let ids = self.possible(&filter, &format!("ORDER BY {NEWEST_FIRST}"))?;
+        let found = self.runs(&ids, false)?;
+        // Searching them may take minutes, in which no other process should wait.
+        self.end_reading()?;
+        Ok(found)
+    }
+
+    /// The statistics of the selected runs, as a whole and by group.
+    ///
+    /// ```
+    /// use tracer_catalog::FactsStore;
+    /// use tracer_catalog::stats::Grouping;
+    /// use tracer_insight::units::now;
+    /// use tracer_runs::CancelToken;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let cancel = CancelToken::default();
+    /// let runs = FactsStore::new(folder.path()).survey(true)?.open(&cancel, |_| ())?;
+    /// let selection = runs.select(&"tool:search".parse()?, true, now(), &cancel, |_| ())?;
+    /// let stats = runs.stats(&selection, Some(Grouping::Tool))?;
+    /// assert_eq!((stats.all.runs, stats.groups[0].calls), (1, 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`DatabaseError`]: the database cannot be read.
+    pub fn stats(&self, selection: &SelectedRuns, by: Option<Grouping>) -> Result<StoreStats, DatabaseError> {
+        let SelectedRuns { filter, .. } = selection;
+        let query = format!(
+            "SELECT {ROW}, details, origin FROM listed WHERE {}",
+            filter.possible
+        );
+        let (store, mut sums) = (&self.store, StatsSums::new(by));
+        let mut add = |rows: Vec<(DatabaseRow, bool)>| {
+            let load = |(row, is_of_bucket)| store.listed(&row, is_of_bucket, true);
+            let runs = workers::map(rows, workers::processors(), load);
+            runs.flatten().for_each(|run| sums.add_run(&run));
+        };
+        self.database.with(|connection| {
+            let mut statement = connection.prepare(&query)?;
+            let mut rows = statement.query(params_from_iter(&filter.parameters))?;
+            let mut waiting = Vec::new();
+            while let Some(row) = rows.next()? {
+                waiting.push((DatabaseRow::of_row(row)?, row.get("origin")?));
+                if waiting.len() >= ROWS_PER_TURN {
+                    add(std::mem::take(&mut waiting));
+                }
+            }
+            add(waiting);
+            Ok(())
+        })?;
+        Ok(sums.finish())
+    }
+
+    /// The threads of these runs.
+    ///
+    /// ```
+    /// use tracer_catalog::{FactsStore, RunOrder};
+    /// use tracer_insight::units::now;
+    /// use tracer_runs::CancelToken;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let cancel = CancelToken::default();
+    /// let runs = FactsStore::new(folder.path()).survey(false)?.open(&cancel, |_| ())?;
+    /// let all = runs.select(&"".parse()?, true, now(), &cancel, |_| ())?;
+    /// let newest = runs.page(&all, RunOrder::default(), 0, 20, false)?;
+    /// assert_eq!(runs.threads(&newest, false)?.place(&newest[0]), None, "it is alone");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`DatabaseError`]: the database cannot be read.
+    pub fn threads(&self, listed: &[ListedRun], with_trials: bool) -> Result<RunThreads, DatabaseError> {
+        let sessions = listed.iter().filter_map(|run| run.facts.session.as_deref());
+        let query = format!(
+            "SELECT trace_id, placed FROM listed WHERE session = ?1 AND is_trial <= ?2 ORDER BY {NEWEST_FIRST}"
+        );
+        let mut members = Vec::new();
+        for session in sessions.collect::<HashSet<&str>>() {
+            let parameters: [&dyn ToSql; 2] = [&session, &with_trials];
+            let found: Vec<TraceId> = self.database.all(&query, parameters, |row| id_at(row, 0))?;
+            members.extend(found.into_iter().map(|run| (session, run)));
+        }
+        Ok(RunThreads::of_members(members.into_iter()))
+    }
+
+    /// The number of threads of several runs.
+    ///
+    /// # Errors
+    ///
+    /// [`DatabaseError`]: the database cannot be read.
+    pub fn thread_count(&self) -> Result<usize, DatabaseError> {
+        let query = "SELECT count(*) FROM (
+            SELECT 1 FROM (SELECT session FROM listed WHERE session IS NOT NULL)
+            GROUP BY session HAVING count(*) > 1)";
+        let count = self.database.first(query, [], |row| count_at(row, 0))?;
+        Ok(count.unwrap_or_default())
+    }
+
+    /// The names of the runs, each once, from A to Z, at most `limit`; `None` comes first, of runs without one.
+    ///
+    /// # Errors
+    ///
+    /// [`DatabaseError`]: the database cannot be read.
+    pub fn names(&self, limit: usize) -> Result<Vec<Option<String>>, DatabaseError> {
+        let query =
+            format!("SELECT DISTINCT name FROM (SELECT name FROM listed) ORDER BY name LIMIT {limit}");
+        self.database.all(&query, [], |row| row.get(0))
+    }
+}
+
+impl FactsStore {
+    /// The run of a row, with its cost.
+    fn listed(&self, row: &DatabaseRow, is_of_bucket: bool, with_details: bool) -> Option<ListedRun> {
+        let mut run = match self.team().filter(|_| is_of_bucket) {
+            Some(team) => ListedRun::of_bucket(row, team)?,
+            None => ListedRun::of_this_machine(row, self.directory(row.trace_id), with_details),
+        };
+        if let Some(details) = &mut run.details {
+            details.price(self.prices());
+        }
+        Some(run)
+    }
+
+    /// The facts of all runs, as their files are now.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] when the folder of runs is missing or cannot be read.
+    pub fn all(&self, with_details: bool) -> Result<StoreFacts, StoreError> {
+        Ok(self
+            .survey(with_details)?
+            .read(with_details, &CancelToken::default(), |_| ()))
+    }
+
+    /// The runs that are known now, and those that have to be read; `None` where nothing has changed since `before`. Where
+    /// nothing has been recorded yet, there are no runs.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] when the folder of runs cannot be read.
+    pub fn survey_after(&self, before: Option<&RunCatalog>) -> Result<Option<Survey>, StoreError> {
+        let survey = match before {
+            None => self.survey(true).map(Some),
+            Some(before) => self.survey_again(before),
+        };
+        match survey {
+            Err(StoreError::Missing { .. }) => Ok(Some(Survey::empty(self))),
+            survey => survey,
+        }
+    }
+
+    fn survey_again(&self, before: &RunCatalog) -> Result<Option<Survey>, StoreError> {
+        let Ok(states) = before.database.states() else {
+            return self.survey(true).map(Some);
+        };
+        let survey = self.compare(&states)?;
+        let is_same = survey.finds_nothing_new() && survey.known == *before.here;
+        let is_still = |(run, status): &(TraceId, RunStatus)| {
+            let directory = self.directory(*run);
+            status_now(RunStatus::Running, &directory) == *status
+        };
+        if is_same
+            && self.last_mirrored(before.mirrored) == before.mirrored
+            && before.open.iter().all(is_still)
+        {
+            return Ok(None);
+        }
+        if !before.database.is_in_memory {
+            return self.survey(false).map(Some);
+        }
+        let database = before.database.reopen(self.runs().data_dir());
+        Ok(Some(survey.with_database(database.map_err(Some))))
+    }
+}
+
+fn count_at(row: &Row<'_>, column: usize) -> rusqlite::Result<usize> {
+    let count: i64 = row.get(column)?;
+    Ok(usize::try_from(count).unwrap_or_default())
+}
+
+/// Attaches the mirror of the bucket that is read as well; `false` where there is none, or nothing was ever synchronized.
+fn attach_bucket(store: &FactsStore, database: &mut RunDatabase) -> Result<bool, DatabaseError> {
+    let Some(team) = store.team() else {
+        return Ok(false);
+    };
+    let Some(mirror) = team.mirror().open_database()? else {
+        return Ok(false);
+    };
+    database.attach(mirror)?;
+    Ok(true)
+}
+
+/// The query of the runs of a database; of one that is here and in the bucket, only one of both is shown. Both databases have
+/// the same expressions: `SQLite` then takes the view apart, and computes what a question needs.
+fn listed(database: &str, origin: u8) -> String {
+    format!(
+        "SELECT runs.*, status_now(status, trace_id) AS current_status, {origin} AS origin,
+            (SELECT details FROM {database}.details WHERE details.number = runs.number) AS details
+         FROM {database}.runs WHERE facts IS NOT NULL AND is_here(trace_id) = {}",
+        1 - origin
+    )
+}
+
+#[cfg(test)]
+mod tests;
