@@ -18,7 +18,6 @@ mod digest;
 pub mod files;
 #[cfg(feature = "formats")]
 pub mod formats;
-mod independence;
 mod invariants;
 pub mod phrase;
 pub mod policy;
@@ -40,10 +39,9 @@ pub use baseline::{
     usual_path,
 };
 pub use decide::Gate;
-pub use independence::Independence;
 pub use range::AllowedRange;
 pub use report::{
-    BaselineChanges, CheckResult, ConfidenceBounds, DistributionalEvidence, Evidence, GateDetails, InputFile,
+    BaselineChanges, CheckResult, DistributionalEvidence, Evidence, GateDetails, InputFile,
     InvariantEvidence, Judgement, MeasuredEvidence, Report, ReportedTrial, SampleRange, StatisticalEvidence,
     StopReason, TrialTools,
 };

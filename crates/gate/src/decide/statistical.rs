@@ -8,9 +8,7 @@ use super::plan::Planner;
 use super::rule::{Decision, Describe, Judge, JudgedTrials, Words, count, words};
 use crate::policy::{Check, PolicyMistake, Statistical};
 use crate::statistics::{IntervalMethod, RateInterval, minimum_trials};
-use crate::{
-    AllowedRange, CheckMode, CheckResult, ConfidenceBounds, Evidence, Report, StatisticalEvidence, Verdict,
-};
+use crate::{AllowedRange, CheckMode, CheckResult, Evidence, Report, StatisticalEvidence, Verdict};
 
 /// The verdict on a number of successes.
 fn verdict(rule: &Statistical, method: IntervalMethod, successes: u32, trials: u32) -> Verdict {
@@ -44,13 +42,16 @@ pub(super) fn evidence(
     confidence: f64,
 ) -> StatisticalEvidence {
     let interval = RateInterval::of(method, successes, trials, confidence);
-    let (lower, upper) = interval.map_or((0.0, 1.0), |interval| (interval.lower, interval.upper));
+    let anything = RateInterval {
+        lower: 0.0,
+        upper: 1.0,
+    };
     StatisticalEvidence {
         successes,
         failures,
         allowed,
         confidence,
-        confidence_bounds: ConfidenceBounds { lower, upper },
+        confidence_bounds: interval.unwrap_or(anything),
     }
 }
 

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::AllowedRange;
+use crate::statistics::RateInterval;
 
 /// Evidence of a check.
 ///
@@ -133,14 +134,15 @@ pub struct SampleRange {
 /// Evidence of a statistical check.
 ///
 /// ```
-/// use tracer_gate::{AllowedRange, ConfidenceBounds, StatisticalEvidence};
+/// use tracer_gate::statistics::RateInterval;
+/// use tracer_gate::{AllowedRange, StatisticalEvidence};
 ///
 /// let evidence = StatisticalEvidence {
 ///     successes: 25,
 ///     failures: 0,
 ///     allowed: AllowedRange { lower: Some(0.9), upper: None },
 ///     confidence: 0.95,
-///     confidence_bounds: ConfidenceBounds { lower: 0.902, upper: 1.0 },
+///     confidence_bounds: RateInterval { lower: 0.902, upper: 1.0 },
 /// };
 /// assert_eq!(serde_json::to_value(&evidence)?["allowed"]["lower"], 0.9);
 /// # Ok::<(), serde_json::Error>(())
@@ -157,24 +159,7 @@ pub struct StatisticalEvidence {
     /// Confidence of the bounds.
     pub confidence: f64,
     /// Bounds of the true share.
-    pub confidence_bounds: ConfidenceBounds,
-}
-
-/// Bounds of a true share, each with the stated confidence by itself.
-///
-/// ```
-/// use tracer_gate::ConfidenceBounds;
-///
-/// let bounds = ConfidenceBounds { lower: 0.7, upper: 1.0 };
-/// assert!(bounds.lower < bounds.upper);
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct ConfidenceBounds {
-    /// At least.
-    pub lower: f64,
-    /// At most.
-    pub upper: f64,
+    pub confidence_bounds: RateInterval,
 }
 
 /// Evidence of a distributional check.

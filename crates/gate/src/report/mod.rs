@@ -12,8 +12,8 @@ mod reported;
 pub use changes::BaselineChanges;
 pub use check::{CheckResult, Judgement, StopReason};
 pub use evidence::{
-    ConfidenceBounds, DistributionalEvidence, Evidence, InvariantEvidence, MeasuredEvidence, SampleRange,
-    StatisticalEvidence, TrialTools,
+    DistributionalEvidence, Evidence, InvariantEvidence, MeasuredEvidence, SampleRange, StatisticalEvidence,
+    TrialTools,
 };
 pub use reported::{GateDetails, InputFile, Report, ReportedTrial};
 

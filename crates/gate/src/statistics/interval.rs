@@ -40,7 +40,8 @@ tracer_sdk::words! {
 /// let exact = RateInterval::of(IntervalMethod::Exact, 25, 25, 0.95).unwrap();
 /// assert_eq!(exact.verdict(AllowedRange::at_least(0.9)), Verdict::Inconclusive);
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RateInterval {
     /// The rate is at least this.
     pub lower: f64,

@@ -18,7 +18,7 @@ use super::scratch::Scratch;
 use super::stop::{Stop, TrialsStop};
 use crate::files::InputError;
 use crate::policy::Policy;
-use crate::{Baseline, CheckKind, FailureReason, Gate, Independence, Trial, TrialFailure, Verdict};
+use crate::{Baseline, CheckKind, FailureReason, Gate, Trial, TrialFailure, Verdict};
 
 /// Progress of a gate.
 #[derive(Debug, Default)]
@@ -88,7 +88,6 @@ impl GateRun<'_> {
             run: self,
             stop: &stop,
             display,
-            independence: Independence::default(),
             began: now(),
             made: MadeTrials::default(),
             is_decided: false,
@@ -126,7 +125,6 @@ struct TrialFollower<'a> {
     run: GateRun<'a>,
     stop: &'a Stop,
     display: &'a mut dyn TrialDisplay,
-    independence: Independence,
     /// Start of the gate: a run that started earlier does not belong to it.
     began: Timestamp,
     made: MadeTrials,
@@ -163,6 +161,24 @@ impl TrialFollower<'_> {
                 }
             }
         }
+    }
+
+    /// Fails a trial whose trace an earlier one has, under the same ID or another: trials are independent only if their
+    /// traces are (gate-2, section 1).
+    fn refuse_copy_of_trial(&self, trial: &mut Trial) {
+        let earlier = |is_same: &dyn Fn(&Trial) -> bool| {
+            let found = self.made.trials.iter().find(|other| is_same(other));
+            found.map(|other| other.number)
+        };
+        let content = |trial: &Trial| trial.metrics.as_ref().map(|metrics| metrics.content);
+        let same_id = earlier(&|other| trial.trace_id.is_some() && other.trace_id == trial.trace_id);
+        let copied = earlier(&|other| content(trial).is_some() && content(other) == content(trial));
+        let detail = match (same_id, copied) {
+            (Some(other), _) => format!("it has the trace ID of trial {other}"),
+            (None, Some(other)) => format!("it is a copy of that of trial {other}"),
+            (None, None) => return,
+        };
+        trial.fail(not_independent(&detail));
     }
 
     /// Fails a trial that recorded a copy, under a new ID, of a run that the store already had. A run that started during
@@ -263,7 +279,7 @@ impl Watcher<Attempt> for TrialFollower<'_> {
             has_survivors,
             scratch,
         } = attempt;
-        self.independence.check(&mut trial);
+        self.refuse_copy_of_trial(&mut trial);
         self.refuse_copy_of_stored_run(&mut trial);
         self.keep(&mut trial, &runs);
         self.clean_up(trial.number, has_survivors, scratch);
