@@ -9,7 +9,6 @@ use super::lines::Lines;
 use tracer_insight::json::Document;
 
 /// One run in one file: its metadata and its projected records, and no other key.
-#[cfg(feature = "schema")]
 #[derive(Debug, schemars::JsonSchema)]
 #[schemars(extend("additionalProperties" = false))]
 #[expect(dead_code, reason = "only the shape is wanted")]

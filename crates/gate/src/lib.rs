@@ -23,7 +23,6 @@ pub mod phrase;
 pub mod policy;
 mod range;
 mod report;
-#[cfg(feature = "schema")]
 mod schema;
 pub mod statistics;
 #[cfg(feature = "testing")]

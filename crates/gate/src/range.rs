@@ -14,8 +14,7 @@ const ROUNDING: f64 = 1e-9;
 ///
 /// assert_eq!(AllowedRange::at_most(0.9).upper, Some(0.9));
 /// ```
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct AllowedRange {
     /// At least.
     pub lower: Option<f64>,

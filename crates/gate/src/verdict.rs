@@ -11,8 +11,7 @@ tracer_sdk::words! {
     /// assert_eq!(Verdict::Pass.as_str(), "pass");
     /// assert_eq!(Verdict::Inconclusive.passed(), None);
     /// ```
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
     #[serde(rename_all = "lowercase")]
     pub enum Verdict in tracer_gate {
         /// It holds.
@@ -61,8 +60,7 @@ tracer_sdk::words! {
     /// assert_eq!(serde_json::to_string(&CheckKind::Measured)?, r#""measured""#);
     /// # Ok::<(), serde_json::Error>(())
     /// ```
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
     #[serde(rename_all = "lowercase")]
     pub enum CheckKind in tracer_gate {
         /// Every trial must keep it.
@@ -85,8 +83,7 @@ tracer_sdk::words! {
     /// assert_eq!(serde_json::to_string(&Direction::Upper)?, r#""upper""#);
     /// # Ok::<(), serde_json::Error>(())
     /// ```
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
     #[serde(rename_all = "lowercase")]
     pub enum Direction in tracer_gate {
         /// More than the bound.
@@ -107,8 +104,7 @@ tracer_sdk::words! {
     /// assert_eq!(serde_json::to_string(&CheckMode::ReportOnly)?, r#""report_only""#);
     /// # Ok::<(), serde_json::Error>(())
     /// ```
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
     #[serde(rename_all = "snake_case")]
     pub enum CheckMode in tracer_gate {
         /// It does.

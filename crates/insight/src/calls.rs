@@ -47,8 +47,7 @@ struct StoredCall {
 /// let run = capture(|| tracer_sdk::tool_call("search").fail("no index").record());
 /// assert!(CallList::of(&run.records).get(0).unwrap().is_failed);
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Call<'a> {
     /// Its step in the run, from 1; null where only a baseline knows it and that knows no steps.
     pub step: Option<u32>,
@@ -62,7 +61,7 @@ pub struct Call<'a> {
     pub is_failed: bool,
     /// Tells calls with other arguments apart; null when they are not known.
     #[serde(serialize_with = "hex")]
-    #[cfg_attr(feature = "schema", schemars(schema_with = "crate::schema::fingerprint"))]
+    #[schemars(schema_with = "crate::schema::fingerprint")]
     pub fingerprint: Option<u64>,
 }
 

@@ -119,8 +119,7 @@ pub(crate) fn of_call_in_full(cost: CallCost) -> String {
 }
 
 /// Cost of model calls, as JSON has it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct CostReport {
     /// US dollars; null where the price of a call is not known.
     pub usd: Option<Usd>,

@@ -31,7 +31,6 @@ pub mod run_steps;
 #[cfg(any(test, feature = "testing"))]
 #[doc(hidden)]
 pub mod sample_run;
-#[cfg(feature = "schema")]
 pub mod schema;
 pub mod signature;
 pub mod stack;

@@ -24,13 +24,12 @@ const ADDED: [&str; 9] = [
 ];
 
 /// The metadata of a run, and its status.
-#[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Serialize, schemars::JsonSchema)]
 pub struct RunEntry<'a> {
     #[serde(flatten)]
     meta: Cow<'a, RunMeta>,
     /// The status of the run, in the words that every list uses: `running`, `interrupted`, `failed`, `loop`, `ok`.
-    #[cfg_attr(feature = "schema", schemars(schema_with = "run_status"))]
+    #[schemars(schema_with = "run_status")]
     run_status: &'static str,
     /// Model and tool calls that failed, where that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -142,8 +141,7 @@ impl<'a> RunEntry<'a> {
 }
 
 /// A run that cannot be read.
-#[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Serialize, schemars::JsonSchema)]
 pub struct DamagedRun<'a> {
     trace_id: TraceId,
     /// Its problems, within what a list reads: its metadata, and the first and the last line of its log.
@@ -161,7 +159,6 @@ impl<'a> DamagedRun<'a> {
 }
 
 /// The statuses of runs that can be read.
-#[cfg(feature = "schema")]
 fn run_status(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     let words = RunStatus::ALL
         .into_iter()
@@ -170,7 +167,6 @@ fn run_status(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
 }
 
 /// The statuses of all runs.
-#[cfg(feature = "schema")]
 pub fn any_run_status(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     schemars::json_schema!({"enum": RunStatus::ALL.map(RunStatus::as_str)})
 }

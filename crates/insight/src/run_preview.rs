@@ -20,8 +20,7 @@ const MAX_BYTES: u64 = 1024 * 1024;
 const MAX_PATH_CELLS: usize = 12;
 
 /// The part of a run's steps that a list of runs reads.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct RunPreview {
     /// Number of steps; a lower bound when not the whole run was read.
     pub steps: u64,
@@ -29,7 +28,7 @@ pub struct RunPreview {
     pub tokens: Option<u64>,
     /// Kinds of these tokens, in words: `300 cached, 12 for reasoning`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    #[schemars(with = "String")]
     pub token_shares: Option<String>,
     /// Set when the whole run was read.
     pub is_whole: bool,

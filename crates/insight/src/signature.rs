@@ -20,8 +20,7 @@ use tracer_sdk::format::EventType;
 /// assert_eq!(signature.tool_counts()["search"], 2);
 /// assert_ne!(signature.id(), Signature::default().id());
 /// ```
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Signature {
     /// Types of all records in order, `RUN_START` and `RUN_END` included.

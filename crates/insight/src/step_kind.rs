@@ -16,8 +16,7 @@ tracer_sdk::words! {
     /// assert_eq!(StepKind::from_word("llm"), Some(StepKind::Llm));
     /// assert_eq!(StepKind::Loop.glyph(), "⟳");
     /// ```
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
     #[serde(rename_all = "lowercase")]
     pub enum StepKind in tracer_insight::step_kind {
         /// The run itself.

@@ -15,8 +15,7 @@ pub use messages::prompt_summary;
 use messages::{answer_summary, ends_with_result};
 
 /// The input and the output of a step, on one line each.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct StepSummary {
     /// The input; all there is of a step that has no result.
     pub input: String,

@@ -11,8 +11,7 @@ use serde::{Deserialize, Serialize};
 /// assert_eq!(serde_json::to_value(&acceptance)?["accepted_by"], "ada");
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Acceptance {
     /// Time in UTC.
@@ -26,6 +25,6 @@ pub struct Acceptance {
     /// Version of the program that wrote it.
     pub tracer_version: String,
     /// SHA-256 digest of the replaced file.
-    #[cfg_attr(feature = "schema", schemars(schema_with = "super::super::schema::sha256"))]
+    #[schemars(schema_with = "super::super::schema::sha256")]
     pub replaced_sha256: String,
 }

@@ -37,13 +37,12 @@ use tracer_insight::signature::Signature;
 /// assert_eq!(Baseline::parse(baseline.to_json().as_bytes())?, baseline);
 /// # Ok::<(), tracer_gate::BaselineError>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Baseline {
     /// Version of the format.
     #[serde(deserialize_with = "file::version")]
-    #[cfg_attr(feature = "schema", schemars(extend("const" = file::VERSION)))]
+    #[schemars(extend("const" = file::VERSION))]
     pub baseline_version: u32,
     /// Time at which it was made.
     pub created_at: String,
@@ -61,10 +60,10 @@ pub struct Baseline {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acceptance: Option<Acceptance>,
     /// SHA-256 digest of everything but the time: an edited file is refused.
-    #[cfg_attr(feature = "schema", schemars(schema_with = "super::schema::sha256"))]
+    #[schemars(schema_with = "super::schema::sha256")]
     pub digest: String,
     /// The runs of the sample, in order.
-    #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
+    #[schemars(length(min = 1))]
     pub trials: Vec<BaselineTrial>,
     /// The structural signatures of the runs by their IDs.
     pub signatures: BTreeMap<String, Signature>,
@@ -82,8 +81,7 @@ pub struct Baseline {
 /// let metrics = &baseline.trials[0].metrics;
 /// assert_eq!((metrics.get("llm_call_count"), metrics.get("cost_tokens")), (Some(&1.0), None));
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BaselineTrial {
     /// The run.
@@ -91,7 +89,7 @@ pub struct BaselineTrial {
     /// Its label.
     pub run_name: Option<String>,
     /// Its numeric metrics by name, without those that are unknown.
-    #[cfg_attr(feature = "schema", schemars(schema_with = "super::schema::measured"))]
+    #[schemars(schema_with = "super::schema::measured")]
     pub metrics: BTreeMap<String, f64>,
     /// The ID of its structural signature.
     pub signature: String,

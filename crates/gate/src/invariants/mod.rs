@@ -72,7 +72,6 @@ pub(crate) struct InvariantSpec {
     /// Reads the keys of a policy.
     pub(crate) read: fn(&Value) -> Result<Arc<dyn Invariant>, PathError>,
     /// The schema of the keys.
-    #[cfg(feature = "schema")]
     pub(crate) schema: fn(&mut schemars::SchemaGenerator) -> schemars::Schema,
     /// Explains how a trial broke it; the tools are those of its evidence.
     pub(crate) broken: fn(&ReportedTrial, &[String]) -> Phrase,
@@ -82,25 +81,15 @@ pub(crate) struct InvariantSpec {
     pub(crate) unknown: fn(&[&ReportedTrial]) -> Phrase,
 }
 
-#[cfg(feature = "schema")]
-pub(crate) trait Keys: DeserializeOwned + schemars::JsonSchema {}
-#[cfg(feature = "schema")]
-impl<T: DeserializeOwned + schemars::JsonSchema> Keys for T {}
-#[cfg(not(feature = "schema"))]
-pub(crate) trait Keys: DeserializeOwned {}
-#[cfg(not(feature = "schema"))]
-impl<T: DeserializeOwned> Keys for T {}
-
 impl InvariantSpec {
     /// The entry of an invariant; `broken` explains how a trial broke it.
-    const fn new<T: Invariant + Keys + 'static>(
+    const fn new<T: Invariant + DeserializeOwned + schemars::JsonSchema + 'static>(
         name: &'static str,
         broken: fn(&ReportedTrial, &[String]) -> Phrase,
     ) -> Self {
         Self {
             name,
             read: |keys| Ok(Arc::new(serde_path_to_error::deserialize::<_, T>(keys)?)),
-            #[cfg(feature = "schema")]
             schema: T::json_schema,
             broken,
             kept: |_| Phrase::default(),

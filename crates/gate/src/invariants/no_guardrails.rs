@@ -7,13 +7,12 @@ use super::{Invariant, InvariantSpec, only_true, unless_missing, yes};
 use crate::Baseline;
 use crate::phrase::Phrase;
 
-#[derive(Debug, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct NoGuardrails {
     /// Only `true`: leave the metric out to allow guardrail stops.
     #[serde(default = "yes", rename = "require", deserialize_with = "only_true")]
-    #[cfg_attr(feature = "schema", schemars(extend("const" = true)))]
+    #[schemars(extend("const" = true))]
     _require: bool,
 }
 

@@ -8,13 +8,12 @@ use super::{Invariant, InvariantSpec, only_true, unless_missing, yes};
 use crate::phrase::Phrase;
 use crate::{Baseline, Report, ReportedTrial};
 
-#[derive(Debug, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct NoLoops {
     /// Only `true`: leave the metric out to allow loops.
     #[serde(default = "yes", rename = "require", deserialize_with = "only_true")]
-    #[cfg_attr(feature = "schema", schemars(extend("const" = true)))]
+    #[schemars(extend("const" = true))]
     _require: bool,
     /// Repeated shapes of calls count too, whatever their arguments: a loop warning is enough.
     #[serde(default)]

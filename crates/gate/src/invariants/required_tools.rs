@@ -6,13 +6,12 @@ use tracer_insight::profile::RunProfile;
 use super::{Invariant, InvariantSpec, tools};
 use crate::Baseline;
 
-#[derive(Debug, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RequiredTools {
     /// Tools that every trial must call.
     #[serde(deserialize_with = "tools::names")]
-    #[cfg_attr(feature = "schema", schemars(inner(length(min = 1))))]
+    #[schemars(inner(length(min = 1)))]
     all_of: Vec<String>,
 }
 

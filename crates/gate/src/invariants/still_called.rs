@@ -7,13 +7,12 @@ use super::tools::AllowedTools;
 use super::{Invariant, InvariantSpec, tools};
 use crate::Baseline;
 
-#[derive(Debug, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct StillCalled {
     /// Tools that the check ignores; `*` is any text, `?` any one character.
     #[serde(default)]
-    #[cfg_attr(feature = "schema", schemars(with = "Vec<String>", inner(length(min = 1))))]
+    #[schemars(with = "Vec<String>", inner(length(min = 1)))]
     allow: AllowedTools,
 }
 

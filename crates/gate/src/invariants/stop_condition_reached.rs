@@ -8,8 +8,7 @@ use super::{Invariant, InvariantSpec, yes};
 use crate::Baseline;
 use crate::phrase::Phrase;
 
-#[derive(Debug, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct StopConditionReached {
     /// `false` requires the opposite: the run does not end `ok`.

@@ -20,13 +20,12 @@ use crate::{AllowedRange, CheckKind, CheckMode, Direction};
 pub(super) const RATE: &str = "task_pass_rate";
 
 /// A policy of version 2: the checks of a gate.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct PolicyFile {
     /// Version of the grammar.
     #[serde(rename = "version")]
-    #[cfg_attr(feature = "schema", schemars(schema_with = "schema::version"))]
+    #[schemars(schema_with = "schema::version")]
     _version: IgnoredAny,
     /// Number of runs of the agent.
     #[serde(default = "default_trials")]
@@ -49,33 +48,26 @@ pub(super) struct PolicyFile {
         default = "default_timeout",
         deserialize_with = "seconds"
     )]
-    #[cfg_attr(
-        feature = "schema",
-        schemars(with = "f64", default = "schema::timeout", extend("exclusiveMinimum" = 0))
-    )]
+    #[schemars(with = "f64", default = "schema::timeout", extend("exclusiveMinimum" = 0))]
     timeout: Duration,
     /// Verdict of a trial against a cassette that asked what is not in it.
     #[serde(default)]
     replay_miss: OnReplayMiss,
     /// Age from which the report warns of a cassette: hours, days or weeks, as in 90d.
     #[serde(default, deserialize_with = "age")]
-    #[cfg_attr(
-        feature = "schema",
-        schemars(with = "Option<String>", regex(pattern = "^[0-9]+[hdw]$"))
-    )]
+    #[schemars(with = "Option<String>", regex(pattern = "^[0-9]+[hdw]$"))]
     cassette_max_age: Option<Duration>,
     /// Invariants that only `task_pass_rate` judges: a trial may break them.
     #[serde(default)]
     judged_by_rate: Vec<String>,
     /// The checks by the name of their metric.
-    #[cfg_attr(feature = "schema", schemars(schema_with = "schema::metrics"))]
+    #[schemars(schema_with = "schema::metrics")]
     metrics: BTreeMap<String, Value>,
 }
 
 /// The keys of a `measured` metric.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct MeasuredKeys {
     /// Which way is worse.
     direction: Direction,
@@ -89,9 +81,8 @@ struct MeasuredKeys {
 }
 
 /// The keys of a `statistical` metric.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct StatisticalKeys {
     /// Which way is worse.
     direction: Direction,
@@ -99,7 +90,7 @@ struct StatisticalKeys {
     threshold: Bound,
     /// Confidence of the verdict.
     #[serde(default = "usual_share", deserialize_with = "share")]
-    #[cfg_attr(feature = "schema", schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1)))]
+    #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
     confidence: f64,
     /// `report_only` never decides the verdict; left out, the check gates where it can pass.
     mode: Option<CheckMode>,
@@ -109,25 +100,22 @@ struct StatisticalKeys {
 }
 
 /// One bound, or both.
-#[derive(Debug, Clone, Copy, Deserialize)]
+#[derive(Debug, Clone, Copy, Deserialize, schemars::JsonSchema)]
 #[serde(untagged, expecting = "must be a number, or a mapping of lower and upper")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 enum Bound {
     One(f64),
     Both(Ends),
 }
 
-#[derive(Debug, Clone, Copy, Deserialize)]
+#[derive(Debug, Clone, Copy, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct Ends {
     lower: f64,
     upper: f64,
 }
 
-#[derive(Debug, Clone, Copy, Deserialize)]
+#[derive(Debug, Clone, Copy, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 enum SuccessPredicate {
     AllInvariantsPassed,
 }
@@ -440,7 +428,6 @@ fn the_page_of_the_policy_names_every_metric() {
     }
 }
 
-#[cfg(feature = "schema")]
 mod schema {
     use std::borrow::Cow;
 

@@ -84,8 +84,7 @@ pub struct Policy {
 /// let policy = Policy::parse(text, &Overrides::default()).unwrap();
 /// assert_eq!(policy.on_replay_miss, OnReplayMiss::Fail);
 /// ```
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OnReplayMiss {
     /// The trial decides nothing that it did not violate before: the model was not asked.
@@ -102,8 +101,7 @@ pub enum OnReplayMiss {
 ///
 /// assert_eq!(OnInconclusive::default(), OnInconclusive::Pass);
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OnInconclusive {
     /// Exit code 0.

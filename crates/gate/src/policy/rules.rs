@@ -129,17 +129,16 @@ pub struct Measured {
 /// let tolerance = Tolerance { relative: Some(0.1), absolute: Some(2.0) };
 /// assert_eq!(tolerance.allowance(11.0), 3.1);
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a mapping")]
 pub struct Tolerance {
     /// A share of the baseline's number.
     #[serde(default, deserialize_with = "not_negative")]
-    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
+    #[schemars(range(min = 0))]
     pub relative: Option<f64>,
     /// In the unit of the metric.
     #[serde(default, deserialize_with = "not_negative")]
-    #[cfg_attr(feature = "schema", schemars(range(min = 0)))]
+    #[schemars(range(min = 0))]
     pub absolute: Option<f64>,
 }
 
@@ -167,8 +166,7 @@ impl Tolerance {
 /// let nineteen_of_twenty = Distributional::default();
 /// assert_eq!((nineteen_of_twenty.coverage, nineteen_of_twenty.mode), (0.95, None));
 /// ```
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Distributional {
     /// Which way is worse; never both.
@@ -176,11 +174,11 @@ pub struct Distributional {
     pub direction: Direction,
     /// Share of trials that must stay within the baseline's most extreme value.
     #[serde(default = "usual_share", deserialize_with = "share")]
-    #[cfg_attr(feature = "schema", schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1)))]
+    #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
     pub coverage: f64,
     /// Confidence of the verdict.
     #[serde(default = "usual_share", deserialize_with = "share")]
-    #[cfg_attr(feature = "schema", schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1)))]
+    #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
     pub confidence: f64,
     /// `report_only` never decides the verdict; left out, the check gates where the baseline's sample is large enough.
     pub mode: Option<CheckMode>,

@@ -17,8 +17,7 @@ use tracer_insight::comparison::{Comparison, MetricChange, NameChanges, ToolChan
 /// assert_eq!(changes.metric("tool_call_count").unwrap().after, Some(1.0));
 /// assert_eq!(changes.tools.added, ["search"]);
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct BaselineChanges {
     /// The metrics that differ.
     pub metrics: Vec<MetricChange>,

@@ -15,8 +15,7 @@ use crate::verdict::{CheckKind, CheckMode, Direction, Verdict};
 /// assert_eq!(serde_json::to_string(&StopReason::Interrupted)?, r#""interrupted""#);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
     /// A trial does not count: its process failed, or it did not leave exactly one completed trace.
@@ -46,8 +45,7 @@ pub enum StopReason {
 /// };
 /// assert_eq!(check.violating_trials().collect::<Vec<_>>(), [2]);
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct CheckResult {
     /// The metric that was checked, or `agent_process`.
     pub name: String,

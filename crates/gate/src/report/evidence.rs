@@ -14,8 +14,7 @@ use crate::statistics::RateInterval;
 /// assert_eq!(serde_json::to_value(&evidence)?["violations"], 0);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 #[serde(untagged)]
 pub enum Evidence {
     /// Of an invariant.
@@ -36,8 +35,7 @@ pub enum Evidence {
 /// let evidence = InvariantEvidence::new(1, "the run ends with status ok");
 /// assert!(evidence.tools.is_empty());
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct InvariantEvidence {
     /// Number of trials that broke it.
     pub violations: u32,
@@ -75,8 +73,7 @@ impl InvariantEvidence {
 /// assert_eq!(serde_json::to_string(&broken)?, r#"{"trial":2,"tools":["admin_delete"]}"#);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct TrialTools {
     /// The trial, by number from 1.
     pub trial: u32,
@@ -99,8 +96,7 @@ pub struct TrialTools {
 /// assert_eq!(serde_json::to_value(&evidence)?["allowed"]["upper"], 6.0);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct MeasuredEvidence {
     /// Aggregate of the trials' values: `median`, `max`, `p90`.
     pub aggregate: String,
@@ -122,8 +118,7 @@ pub struct MeasuredEvidence {
 /// let sample = SampleRange { min: 1.0, max: 9.0 };
 /// assert!(sample.min < sample.max);
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct SampleRange {
     /// The smallest.
     pub min: f64,
@@ -147,8 +142,7 @@ pub struct SampleRange {
 /// assert_eq!(serde_json::to_value(&evidence)?["allowed"]["lower"], 0.9);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct StatisticalEvidence {
     /// Number of trials that succeeded.
     pub successes: u32,
@@ -177,8 +171,7 @@ pub struct StatisticalEvidence {
 /// };
 /// assert!(evidence.values[0] > Some(evidence.bound));
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct DistributionalEvidence {
     /// Share of usual runs within the bound.
     pub coverage: f64,

@@ -26,12 +26,11 @@ use tracer_insight::signature::Signature;
 /// assert_eq!(serde_json::to_value(&report)?["verdict"], "pass");
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct Report {
     /// Version of the format.
-    #[cfg_attr(feature = "schema", schemars(extend("const" = crate::digest::REPORT_VERSION)))]
+    #[schemars(extend("const" = crate::digest::REPORT_VERSION))]
     pub report_version: u32,
     /// The verdict of the gate.
     pub verdict: Verdict,
@@ -61,8 +60,7 @@ pub struct Report {
 /// assert_eq!(serde_json::to_value(&gate)?["command"][0], "cargo");
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct GateDetails {
     /// Its ID, which the runs of its trials carry under the key `gate` of `meta.json`; null when a stored run is judged.
     pub id: Option<String>,
@@ -83,10 +81,7 @@ pub struct GateDetails {
     /// The baseline; null when there is none.
     pub baseline: Option<InputFile>,
     /// The SHA-256 digest of the report without this: one that was edited is no source of a baseline.
-    #[cfg_attr(
-        feature = "schema",
-        schemars(schema_with = "super::super::schema::sha256_or_null")
-    )]
+    #[schemars(schema_with = "super::super::schema::sha256_or_null")]
     pub digest: Option<String>,
     /// Notices for the reader, such as another environment than that of the baseline.
     pub notices: Vec<String>,
@@ -101,13 +96,12 @@ pub struct GateDetails {
 /// let policy = InputFile { path: ".tracer/policy.yaml".to_owned(), sha256: sha256_hex(b"version: 2\n") };
 /// assert_eq!(policy.sha256.len(), 64);
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct InputFile {
     /// As it was named.
     pub path: String,
     /// The SHA-256 digest of its bytes.
-    #[cfg_attr(feature = "schema", schemars(schema_with = "super::super::schema::sha256"))]
+    #[schemars(schema_with = "super::super::schema::sha256")]
     pub sha256: String,
 }
 
@@ -130,8 +124,7 @@ pub struct InputFile {
 /// let report = Report::new(judgement, &[trial], None, serde_json::Map::new(), GateDetails::default());
 /// assert_eq!(report.trials[0].metrics["tool_call_count"], Some(1.0));
 /// ```
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct ReportedTrial {
     /// Its number, from 1.

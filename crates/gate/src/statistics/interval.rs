@@ -15,8 +15,7 @@ tracer_sdk::words! {
     /// assert_eq!(IntervalMethod::default(), IntervalMethod::Wilson);
     /// assert_eq!(IntervalMethod::Exact.as_str(), "exact");
     /// ```
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
     #[serde(rename_all = "snake_case")]
     pub enum IntervalMethod in tracer_gate::statistics {
         /// Wilson's one-sided score interval: short, and wrong more often than it says at small samples.
@@ -40,8 +39,7 @@ tracer_sdk::words! {
 /// let exact = RateInterval::of(IntervalMethod::Exact, 25, 25, 0.95).unwrap();
 /// assert_eq!(exact.verdict(AllowedRange::at_least(0.9)), Verdict::Inconclusive);
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct RateInterval {
     /// The rate is at least this.
     pub lower: f64,

@@ -12,8 +12,7 @@ tracer_sdk::words! {
     ///
     /// assert_eq!(Aggregate::P90.as_str(), "p90");
     /// ```
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
     #[serde(rename_all = "snake_case")]
     pub enum Aggregate in tracer_gate::policy {
         /// The middle value, or the mean of the two middle ones.

@@ -11,8 +11,7 @@ use crate::{CheckMode, CheckResult, Report, ReportedTrial, Verdict};
 const MAX_NAME_LENGTH: usize = 60;
 
 /// Outcome of a check, a trial or a gate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CheckOutcome {
     /// It does not hold.

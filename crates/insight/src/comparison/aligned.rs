@@ -45,8 +45,7 @@ tracer_sdk::words! {
     /// assert_eq!(serde_json::to_string(&CallChange::Moved)?, r#""moved""#);
     /// # Ok::<(), serde_json::Error>(())
     /// ```
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema)]
     #[serde(rename_all = "lowercase")]
     pub enum CallChange in tracer_insight::comparison {
         /// Both sides have it, asked the same, ended the same.
@@ -76,8 +75,7 @@ tracer_sdk::words! {
 /// let pair = aligned.pairs().next().unwrap();
 /// assert_eq!(pair.before, pair.after);
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct CallPair<'a> {
     /// The kind of change.
     pub change: CallChange,
@@ -98,8 +96,7 @@ pub struct CallPair<'a> {
 /// let found = ArgumentDifference::between(&json!({"page": 1}), &json!({"page": 2}));
 /// assert_eq!((found[0].path.as_str(), &found[0].after), ("page", &Some(json!(2))));
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct ArgumentDifference {
     /// Path of the field, `order.items[2]`; empty for the value itself.
     pub path: String,
@@ -160,7 +157,6 @@ impl Serialize for AlignedCalls {
     }
 }
 
-#[cfg(feature = "schema")]
 impl schemars::JsonSchema for AlignedCalls {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "AlignedCalls".into()

@@ -30,8 +30,7 @@ use crate::signature::Signature;
 /// let changes: Vec<CallChange> = comparison.calls.pairs().map(|pair| pair.change).collect();
 /// assert_eq!(changes, [CallChange::Changed, CallChange::Added]);
 /// ```
-#[derive(Debug, Clone, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct Comparison {
     /// The side before.
@@ -50,7 +49,7 @@ pub struct Comparison {
     pub models: NameChanges,
     /// Fork point, when the run of now was forked from the one before.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "schema", schemars(with = "ForkOrigin"))]
+    #[schemars(with = "ForkOrigin")]
     pub fork: Option<ForkOrigin>,
     /// Every call of both, side by side.
     pub calls: AlignedCalls,
@@ -68,8 +67,7 @@ pub struct Comparison {
 /// let after = Comparison::of_runs(&metrics, &metrics).after;
 /// assert_eq!((after.kind, after.run_status.as_str()), (SideKind::Run, "ok"));
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct Side {
     /// A run or a baseline.
@@ -82,10 +80,7 @@ pub struct Side {
     pub status: String,
     /// The status of the run, in the words that every list uses.
     #[serde(serialize_with = "crate::status::serialize_word")]
-    #[cfg_attr(
-        feature = "schema",
-        schemars(schema_with = "crate::run_entry::any_run_status")
-    )]
+    #[schemars(schema_with = "crate::run_entry::any_run_status")]
     pub run_status: RunStatus,
     /// The models that it asked, sorted.
     pub models: Vec<String>,
@@ -102,8 +97,7 @@ tracer_sdk::words! {
     /// assert_eq!(serde_json::to_string(&SideKind::Baseline)?, r#""baseline""#);
     /// # Ok::<(), serde_json::Error>(())
     /// ```
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
     #[serde(rename_all = "lowercase")]
     pub enum SideKind in tracer_insight::comparison {
         /// One run.
@@ -121,8 +115,7 @@ tracer_sdk::words! {
 /// let tokens = MetricChange { metric: "cost_tokens".to_owned(), before: Some(90.0), after: None };
 /// assert!(tokens.is_changed()); // not known is not the same as 90
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct MetricChange {
     /// Its name: that of a numeric metric, `guardrail_stops`, or `repeated_calls` for loops found in the trace.
     pub metric: String,
@@ -160,8 +153,7 @@ impl MetricChange {
 /// let calls = records.iter().find(|count| count.event_type == "TOOL_CALL").unwrap();
 /// assert_eq!((calls.before, calls.after), (1, 1));
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct TypeCount {
     /// The type.
     pub event_type: String,
@@ -178,8 +170,7 @@ pub struct TypeCount {
 ///
 /// assert!(NameChanges::default().added.is_empty());
 /// ```
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct NameChanges {
     /// Only now, sorted.
     pub added: Vec<String>,
@@ -194,8 +185,7 @@ pub struct NameChanges {
 ///
 /// assert!(!ToolChanges::default().is_reordered);
 /// ```
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct ToolChanges {
     /// Tools that are called only now, sorted.
     pub added: Vec<String>,
@@ -216,8 +206,7 @@ pub struct ToolChanges {
 /// assert_eq!(serde_json::to_string(&search)?, r#"{"tool":"search","before":1,"after":4}"#);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct RepeatedTool {
     /// The tool.
     pub tool: String,

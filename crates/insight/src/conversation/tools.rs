@@ -23,8 +23,7 @@ const PARAMETERS: [&str; 6] = [
 ];
 
 /// A tool that the model may call.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct OfferedTool {
     /// Its name.
     pub name: String,

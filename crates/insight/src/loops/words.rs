@@ -31,8 +31,7 @@ const CARD: [&str; 8] = [
 const MAX_VALUES: usize = 4;
 
 /// A labelled fact about a loop.
-#[derive(Debug, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Serialize, schemars::JsonSchema)]
 pub struct LoopFact {
     /// `evidence`, `cost`.
     pub label: &'static str,

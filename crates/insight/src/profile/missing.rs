@@ -18,8 +18,7 @@ const DROPPED: &str = "dropped";
 /// let missing = MissingSpans { spans: Some(3), reason: "No space left on device".to_owned() };
 /// assert_eq!(missing.to_string(), "3 spans are missing from its trace: No space left on device");
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct MissingSpans {
     /// Number of missing spans; null when not known.
     pub spans: Option<u64>,

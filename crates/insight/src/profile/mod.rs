@@ -324,8 +324,7 @@ pub fn as_float(count: u64) -> f64 {
 /// assert_eq!(stops[0].error_type, "GuardrailExceeded");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 pub struct GuardrailStop {
     /// The record of it.
     pub event_id: String,
@@ -341,8 +340,7 @@ pub struct GuardrailStop {
 /// let mismatch = CountMismatch::of_meta("counts.tool_calls", &0, &7);
 /// assert_eq!(mismatch.to_string(), "meta.json says counts.tool_calls is 0, the records give 7");
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 pub struct CountMismatch {
     /// Source of the reported value: `meta.json`, the root span, the run.
     pub source: &'static str,
