@@ -12,6 +12,8 @@ use super::conventions::{
     CANCELLED, STATUS_ERROR, STATUS_OK, error_attributes, exception_event, operation, structural_name,
 };
 use super::error::ErrorInfo;
+#[cfg(feature = "providers")]
+use super::error::UNNAMED;
 use super::in_context::{InContext, TraceFutureExt, is_dropping_a_future};
 use super::panic::{self, FrameNames, PanicWatch, watched};
 use super::progress::WrittenRecord;
@@ -694,7 +696,7 @@ impl SpanContent {
         &self.name
     }
 
-    /// Adds what a vendor's events say of the call; the program's own response and error stay.
+    /// Adds what a vendor's events say of the call; the program's own response stays, and its error unless that has no type.
     #[cfg(feature = "providers")]
     fn add_vendor_answer(&mut self, redactor: &Redactor) {
         let events = self.stream.as_mut().and_then(|stream| stream.events.take());
@@ -702,7 +704,12 @@ impl SpanContent {
             return;
         };
         let error = add_facts(&mut self.draft, &answer, redactor);
-        self.error = self.error.take().or(error);
+        let said = self.error.take();
+        let has_type = |said: &ErrorInfo| said.error_type != UNNAMED;
+        self.error = match error {
+            Some(_) => said.filter(has_type).or(error),
+            None => said,
+        };
         let is_said = self
             .draft
             .event_text_of(events::RESPONSE, event_keys::CONTENT)

@@ -109,6 +109,26 @@ fn an_error_in_a_stream_fails_the_call() {
 }
 
 #[test]
+fn a_refusal_keeps_its_type_when_the_program_fails_the_call() {
+    let refused = |error: &dyn Fn(&mut LlmSpan)| {
+        let finished = recorded(|| {
+            let mut call = llm_call("gpt-5").provider("openai").start().unwrap();
+            call.openai_event(r#"{"error":{"type":"rate_limit_error","message":"Slow down"}}"#);
+            error(&mut call);
+        });
+        finished.payload(EventType::LlmCall)["error"]["error_type"].clone()
+    };
+    let by_text = refused(&|call| {
+        call.fail("the model answered 429");
+    });
+    assert_eq!(by_text, "rate_limit_error");
+    let by_type = refused(&|call| {
+        call.fail(&"x".parse::<u32>().unwrap_err());
+    });
+    assert_eq!(by_type, "ParseIntError");
+}
+
+#[test]
 fn what_the_program_says_stays_where_events_are_silent() {
     let finished = recorded(|| {
         let mut call = llm_call("gpt-5").start().unwrap();
