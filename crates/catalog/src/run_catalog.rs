@@ -25,7 +25,7 @@ use crate::workers;
 /// Runs whose steps are read that are in memory at a time.
 const RUNS_PER_STEPS: usize = 1_000;
 /// Rows that are in memory at a time.
-const ROWS_PER_TURN: usize = 2_000;
+const ROWS_PER_TURN: usize = 256;
 
 /// The order of runs without another one.
 const NEWEST_FIRST: &str = "placed DESC, trace_id";
