@@ -38,16 +38,13 @@ pub(super) struct KnownSpans {
     pub(super) last_end: Option<Timestamp>,
 }
 
-/// Reads the spans in the log of a directory; none where there is no log, or nothing but a torn line.
-pub(super) fn for_each_span(directory: &Path, mut work: impl FnMut(SpanRecord)) -> Result<(), ImportError> {
-    let path = directory.join(SPANS_FILE);
-    if path.symlink_metadata().map_or(true, |found| found.len() == 0) {
-        return Ok(());
-    }
-    let run = match RunReader::open(directory, Strictness::Lenient) {
-        Err(invalid) if invalid.span_count.unwrap_or(0) == 0 => return Ok(()),
-        opened => opened?,
-    };
+/// Reads the spans in the log of a directory.
+pub(super) fn for_each_span(directory: &Path, work: impl FnMut(SpanRecord)) -> Result<(), ImportError> {
+    give_spans(RunReader::open(directory, Strictness::Lenient)?, work)
+}
+
+fn give_spans(run: RunReader, mut work: impl FnMut(SpanRecord)) -> Result<(), ImportError> {
+    let path = run.directory.join(SPANS_FILE);
     for span in run.records.into_spans() {
         work(span.map_err(|error| ImportError::at(&path)(std::io::Error::other(error.to_string())))?);
     }
@@ -55,10 +52,17 @@ pub(super) fn for_each_span(directory: &Path, mut work: impl FnMut(SpanRecord)) 
 }
 
 impl KnownSpans {
-    /// The spans in the log of this directory.
+    /// The spans in the log of this directory; none where there is no log, or nothing but a torn line.
     pub(super) fn read(directory: &Path) -> Result<Self, ImportError> {
         let mut known = Self::default();
-        for_each_span(directory, |span| known.add(&span, None))?;
+        let log = directory.join(SPANS_FILE);
+        if log.symlink_metadata().map_or(true, |found| found.len() == 0) {
+            return Ok(known);
+        }
+        match RunReader::open(directory, Strictness::Lenient) {
+            Err(invalid) if invalid.span_count.unwrap_or(0) == 0 => {}
+            opened => give_spans(opened?, |span| known.add(&span, None))?,
+        }
         Ok(known)
     }
 

@@ -796,6 +796,10 @@ impl RunWriter {
     ///
     /// What reading the run can fail with.
     pub fn for_each_span(&self, work: impl FnMut(SpanRecord)) -> Result<(), ImportError> {
+        // Such a log may be missing, or hold nothing but a torn line: that is no run that can be opened.
+        if self.known.spans.is_empty() {
+            return Ok(());
+        }
         scan::for_each_span(&self.directory, work)
     }
 
@@ -899,11 +903,14 @@ impl RunWriter {
                 lines.clear();
             }
         });
-        let written = outcome
-            .and_then(|()| write_all(file.as_mut(), &lines))
-            .and_then(|()| file_system.rename(&temporary, &target));
-        if let Err(error) = read.and(written.map_err(ImportError::at(&temporary))) {
-            // The error that matters is the first one.
+        // What was not read whole must not replace the log.
+        let written = read.and_then(|()| {
+            outcome
+                .and_then(|()| write_all(file.as_mut(), &lines))
+                .and_then(|()| file_system.rename(&temporary, &target))
+                .map_err(ImportError::at(&temporary))
+        });
+        if let Err(error) = written {
             let _ = file_system.remove(&temporary);
             return Err(error);
         }
@@ -1054,4 +1061,29 @@ fn add_counts(counts: &mut Counts, span: &SpanRecord) {
     // Of a root the projection makes other records.
     span.parent_span_id = span.parent_span_id.or(Some(span.span_id));
     counts.add(count_records(&spans_to_events(std::slice::from_ref(&span))));
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::import::Importer;
+    use tracer_sdk::settings::Settings;
+    use tracer_sdk::testing::capture;
+
+    #[test]
+    fn a_log_that_cannot_be_opened_is_no_empty_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+        let span = capture(|| ()).spans.remove(0);
+        let mut staged = importer.stage(span.trace_id).unwrap();
+        assert_eq!(staged.spans().unwrap().len(), 0);
+        staged.append(&[ImportedSpan::new(span)]).unwrap();
+        let log = staged.directory().join(SPANS_FILE);
+        fs::write(&log, "unreadable\n").unwrap();
+        staged.spans().unwrap_err();
+        staged.rewrite(|_| true).unwrap_err();
+        assert_eq!(fs::read_to_string(&log).unwrap(), "unreadable\n");
+    }
 }
