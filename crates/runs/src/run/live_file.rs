@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
@@ -59,16 +60,19 @@ pub struct LiveFile {
 #[serde(default)]
 pub struct ProcessIdentity {
     /// Its number.
+    #[serde(deserialize_with = "lenient")]
     pub pid: Option<u32>,
     /// When it started, in the system's own unit.
-    #[serde(rename = "process_start")]
+    #[serde(rename = "process_start", deserialize_with = "lenient")]
     pub start: Option<String>,
     /// The boot of the machine that it runs on.
+    #[serde(deserialize_with = "lenient")]
     pub boot: Option<String>,
     /// The namespace that its number belongs to.
-    #[serde(rename = "pid_namespace")]
+    #[serde(rename = "pid_namespace", deserialize_with = "lenient")]
     pub namespace: Option<String>,
     /// The time namespace of its start.
+    #[serde(deserialize_with = "lenient")]
     pub time_namespace: Option<String>,
 }
 
@@ -170,14 +174,18 @@ const MAX_HEADER_BYTES: u64 = 256 * 1024;
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Header {
+    #[serde(deserialize_with = "lenient")]
     run_name: Option<String>,
+    #[serde(deserialize_with = "lenient")]
     tags: BTreeMap<String, Value>,
+    #[serde(deserialize_with = "lenient")]
     started_at: Option<String>,
     #[serde(flatten)]
     process: ProcessIdentity,
     /// `None` where the line has no such field.
     #[serde(deserialize_with = "present")]
     lock: Option<Value>,
+    #[serde(deserialize_with = "lenient")]
     lock_descriptor: Option<u32>,
 }
 
@@ -185,14 +193,20 @@ fn present<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Value>, D::Erro
     Value::deserialize(value).map(Some)
 }
 
+/// The value of a field; its default where it has another type, so that one field never costs the line.
+fn lenient<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(value: D) -> Result<T, D::Error> {
+    let value = Value::deserialize(value)?;
+    Ok(serde_json::from_value(value).unwrap_or_default())
+}
+
 /// The line of a timed span, and its entry in the root's list of those that had not ended.
 #[derive(Deserialize)]
 struct StartedLine {
     span_id: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     parent_span_id: Option<String>,
     name: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     r#type: String,
     start_time: String,
 }
@@ -302,6 +316,26 @@ mod tests {
             .map(|span| (span.name.as_str(), span.event_type))
             .collect();
         assert_eq!(names, [("gpt-5", EventType::LlmCall)]);
+    }
+
+    #[test]
+    fn a_field_of_a_wrong_type_costs_neither_the_others_nor_the_line() {
+        let header = r#"{"run_name":"agent","started_at":"2026-01-01T00:00:00.000000Z","pid":-7,"process_start":12,"boot":"b","tags":null,"lock":".lock","lock_descriptor":"3"}"#;
+        let call = r#"{"span_id":"00f067aa0ba902b7","parent_span_id":4,"name":"plan","type":null,"start_time":"2026-01-01T00:00:01.000000Z"}"#;
+        let live = read(&format!("{header}\n{call}\n")).unwrap();
+        let process = ProcessIdentity {
+            boot: Some("b".to_owned()),
+            ..ProcessIdentity::default()
+        };
+        assert_eq!((live.run_name.as_deref(), live.process), (Some("agent"), process));
+        assert_eq!(live.tags, Tags::default());
+        let [started] = &live.started[..] else {
+            panic!("{:?}", live.started)
+        };
+        assert_eq!(
+            (started.event_type, started.parent_span_id),
+            (EventType::Unknown, None)
+        );
     }
 
     #[test]
