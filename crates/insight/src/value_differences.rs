@@ -24,7 +24,7 @@ pub struct VaryingField {
 
 /// The fields in which the values differ; none when all are the same. Of very many, the first.
 pub fn between(values: &[&Value]) -> Vec<VaryingField> {
-    let found = differing(values).into_iter();
+    let found = differing(values, value_summary::label).into_iter();
     let summarize = |value: Option<&Value>| value.map(value_summary::summarize);
     found
         .map(|(path, values)| VaryingField {
@@ -34,11 +34,15 @@ pub fn between(values: &[&Value]) -> Vec<VaryingField> {
         .collect()
 }
 
-/// The path of each field in which the values differ, with its value in each; `None` where it was not there.
-pub(crate) fn differing<'a>(values: &[&'a Value]) -> Vec<(String, Vec<Option<&'a Value>>)> {
+/// The path of each field in which the values differ, with its value in each; `None` where it was not there. `word` writes the
+/// name of a field.
+pub(crate) fn differing<'a>(
+    values: &[&'a Value],
+    word: fn(&str) -> String,
+) -> Vec<(String, Vec<Option<&'a Value>>)> {
     let values = values.iter().copied().map(Some).collect();
     let mut found = Vec::new();
-    compare(String::new(), values, 0, &mut found);
+    compare(String::new(), values, word, 0, &mut found);
     found
 }
 
@@ -56,10 +60,11 @@ pub fn changes(before: &Value, now: &Value) -> Option<String> {
     Some(words.collect::<Vec<_>>().join(", "))
 }
 
-/// Compares what is at one place: field by field where all of it has fields, as a whole where one is something else.
+/// Compares what is at one place: field by field where all of it has fields, as a whole where one is absent or something else.
 fn compare<'a>(
     path: String,
     values: Vec<Option<&'a Value>>,
+    word: fn(&str) -> String,
     depth: usize,
     found: &mut Vec<(String, Vec<Option<&'a Value>>)>,
 ) {
@@ -67,8 +72,8 @@ fn compare<'a>(
     if is_same || found.len() >= MAX_DIFFERENCES {
         return;
     }
-    // An absent value has the fields of the values that are there the other times.
     let there = || values.iter().flatten();
+    let has_fields = depth < MAX_DEPTH && values.iter().all(Option::is_some);
     let size = |value: &&Value| {
         value
             .as_object()
@@ -76,7 +81,7 @@ fn compare<'a>(
             .max(value.as_array().map_or(0, Vec::len))
     };
     let most = there().map(size).max().unwrap_or(0);
-    if depth < MAX_DEPTH && most > 0 && there().all(|value| value.is_object()) {
+    if has_fields && most > 0 && there().all(|value| value.is_object()) {
         let mut known = HashSet::new();
         let names = there()
             .filter_map(|value| value.as_object())
@@ -86,21 +91,20 @@ fn compare<'a>(
                 .iter()
                 .map(|value| value.and_then(|value| value.get(name)))
                 .collect();
-            let word = value_summary::label(name);
             let path = if path.is_empty() {
-                word
+                word(name)
             } else {
-                format!("{path}.{word}")
+                format!("{path}.{}", word(name))
             };
-            compare(path, fields, depth + 1, found);
+            compare(path, fields, word, depth + 1, found);
         }
-    } else if depth < MAX_DEPTH && most > 0 && there().all(|value| value.is_array()) {
+    } else if has_fields && most > 0 && there().all(|value| value.is_array()) {
         for index in 0..most {
             let items = values
                 .iter()
                 .map(|value| value.and_then(|value| value.get(index)))
                 .collect();
-            compare(format!("{path}[{index}]"), items, depth + 1, found);
+            compare(format!("{path}[{index}]"), items, word, depth + 1, found);
         }
     } else {
         found.push((path, values));
@@ -169,8 +173,23 @@ mod tests {
         assert_eq!(differences(&[json!({}), json!({"read": []})]), ["read: -, []"]);
         assert_eq!(
             differences(&[json!({}), json!({"read": ["a.rs"]})]),
-            ["read[0]: -, a.rs"]
+            ["read: -, [1 item]"]
         );
+    }
+
+    #[test]
+    fn what_was_added_is_one_difference_however_large_it_is() {
+        let many: Vec<u32> = (0..1_000).collect();
+        let (before, now) = (
+            json!({"query": "a"}),
+            json!({"added": many, "query": "b", "x\ny": 1}),
+        );
+        let paths = |word| -> Vec<String> {
+            let found = differing(&[&before, &now], word).into_iter();
+            found.map(|(path, _)| path).collect()
+        };
+        assert_eq!(paths(str::to_owned), ["query", "added", "x\ny"]);
+        assert_ne!(paths(value_summary::label)[2], "x\ny");
     }
 
     #[test]

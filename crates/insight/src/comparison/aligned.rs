@@ -122,7 +122,7 @@ impl ArgumentDifference {
     /// ```
     #[must_use]
     pub fn between(before: &Value, after: &Value) -> Vec<Self> {
-        let found = value_differences::differing(&[before, after]).into_iter();
+        let found = value_differences::differing(&[before, after], str::to_owned).into_iter();
         found
             .map(|(path, values)| Self {
                 path,
