@@ -162,6 +162,9 @@ fn correlate_records(spans: &[SpanRecord], own: &[usize], placed: &mut [(Timesta
             CallReport::of(span, event_type, place)
         })
         .collect();
+    if reports.iter().all(CallReport::is_own_report) {
+        return;
+    }
     let mut ancestors: HashMap<SpanId, Ancestor> = spans
         .iter()
         .map(|span| {

@@ -247,7 +247,7 @@ impl LogIndex {
             .into_iter()
             .filter(|call| entry_of_call(&self.entries, call).is_some());
         self.calls.extend(found);
-        if self.calls.iter().all(CallReport::is_own_agent) {
+        if self.calls.iter().all(CallReport::is_own_report) {
             return;
         }
         let known: HashSet<u64> = self.calls.iter().map(|call| call.place.line).collect();

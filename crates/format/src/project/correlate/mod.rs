@@ -65,6 +65,8 @@ struct FoundSpan {
     repeats: Vec<LinePlace>,
     /// The parent of the call, where that says more than its own span's.
     parent: Option<SpanId>,
+    /// That parent is only the row of its conversation, in the place that its own span has.
+    is_only_in_row: bool,
     /// Nothing said that parent.
     is_guess: bool,
     /// Of a failed request that a call tries again that call: the last one that does.
@@ -296,7 +298,8 @@ impl Correlation {
 
     /// Returns whether no other span reports the call of a line, or gives another place for it.
     pub fn is_reported_once(&self, line: u64) -> bool {
-        let is_one = |found: &FoundSpan| found.repeats.is_empty() && found.parent.is_none();
+        let is_one =
+            |found: &FoundSpan| found.repeats.is_empty() && (found.parent.is_none() || found.is_only_in_row);
         self.role(line) != SpanRole::Leftover && self.get(line).is_none_or(is_one)
     }
 

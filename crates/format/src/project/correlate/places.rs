@@ -165,21 +165,42 @@ fn place_tools(found: &mut Correlation, reports: &[CallReport], evidence: &JoinE
 }
 
 /// Puts the calls of each conversation with a row into that, where nothing else says where they were made. A row that holds none
-/// is no step.
+/// is no step. A proxy that was restarted within a run counts its conversations from 1 again: of rows of one number in one place
+/// a call is in the last one that had begun.
 fn place_in_rows(found: &mut Correlation, reports: &[CallReport]) {
-    let rows = reports.iter().filter(|report| report.is_row());
-    let rows: HashMap<u64, &CallReport> = rows.map(|row| (row.conversation, row)).collect();
-    for row in rows.values() {
+    let mut rows: HashMap<(u64, Option<SpanId>), Vec<&CallReport>> = HashMap::new();
+    for row in reports.iter().filter(|report| report.is_row()) {
         found.of(row.place.line).role = SpanRole::Leftover;
+        let parent = found.parent_of(row.place.line, row.parent);
+        rows.entry((row.conversation, parent)).or_default().push(row);
     }
-    let is_call = |call: &&CallReport| call.conversation > 0 && !call.is_row();
-    for call in reports.iter().filter(is_call) {
+    if rows.is_empty() {
+        return;
+    }
+    for rows in rows.values_mut() {
+        rows.sort_unstable_by_key(|row| (row.start, row.span_id));
+    }
+    let by_span: HashMap<SpanId, &CallReport> =
+        reports.iter().map(|report| (report.span_id, report)).collect();
+    let members = reports.iter();
+    let mut members: Vec<&CallReport> = members
+        .filter(|report| report.conversation > 0 && !report.is_row())
+        .collect();
+    members.sort_unstable_by_key(|member| (member.start, member.span_id));
+    for member in members {
+        // The report that knows the conversation may be another one than the call.
+        let call = found.calls.get(&member.span_id).unwrap_or(&member.span_id);
+        let Some(call) = by_span.get(call) else { continue };
         let line = call.place.line;
-        if let Some(row) = rows.get(&call.conversation)
-            && found.is_call(line)
-            && found.parent_of(line, call.parent) == row.parent
-        {
-            found.of(line).parent = Some(row.span_id);
+        let place = (member.conversation, found.parent_of(line, call.parent));
+        let Some(rows) = rows.get(&place).filter(|_| found.is_call(line)) else {
+            continue;
+        };
+        let begun = rows.partition_point(|row| row.start <= member.start);
+        if let Some(row) = rows.get(begun.saturating_sub(1)) {
+            let call = found.of(line);
+            call.is_only_in_row = call.parent.is_none();
+            call.parent = Some(row.span_id);
             found.of(row.place.line).role = SpanRole::Itself;
         }
     }

@@ -120,7 +120,7 @@ pub fn may_be_reported_twice(span: &impl SpanView, event_type: EventType) -> boo
             let marks = [names::UNFINISHED, names::AFTER_END];
             marks.iter().any(|mark| facts.has(mark.written()))
                 || is_agent(|key| facts.text_at(key))
-                || facts.whole_number_at(names::THREAD.written()).is_some()
+                || conversation_of(&facts) > 0
         }
         _ => false,
     }
@@ -135,7 +135,7 @@ impl CallReport {
             EventType::LlmCall => call_usage(span, &facts),
             _ => Usage::default(),
         };
-        let is_of_proxy = facts.text_at(names::SOURCE.written()) == Some(PROXY);
+        let is_of_proxy = is_of_proxy(&facts);
         let mut request_id = 0;
         let (name, answered_by, id, richness) = match event_type {
             EventType::LlmCall => {
@@ -212,7 +212,7 @@ impl CallReport {
             retry_of: facts
                 .text_at(names::RETRY_OF.written())
                 .and_then(|id| id.parse().ok()),
-            conversation: facts.whole_number_at(names::THREAD.written()).unwrap_or(0),
+            conversation: conversation_of(&facts),
             source: source.finish(),
             is_own,
             is_of_proxy,
@@ -238,9 +238,11 @@ impl CallReport {
         }
     }
 
-    /// Returns whether it is an agent of a recorder of this format, which is one of several reports only beside others.
-    pub fn is_own_agent(&self) -> bool {
-        self.is_own && self.agent.is_some() && !self.is_stand_in
+    /// Returns whether it is a call or an agent of a recorder of this format, which is one of several reports only beside others:
+    /// a run with no other reports is not correlated.
+    pub fn is_own_report(&self) -> bool {
+        let is_call = self.event_type != EventType::Unknown;
+        self.is_own && (is_call || self.agent.is_some()) && !self.is_stand_in
     }
 
     /// Returns whether it is no call, but holds those of a conversation.
@@ -255,6 +257,16 @@ impl CallReport {
         let has_tokens = self.usage.parts().into_iter().flatten().any(|tokens| tokens > 0);
         has_content || self.id != 0 || has_tokens
     }
+}
+
+fn is_of_proxy(facts: &impl Lookup) -> bool {
+    facts.text_at(names::SOURCE.written()) == Some(PROXY)
+}
+
+/// The number of a conversation, which the proxy gives; 0 of any other span.
+fn conversation_of(facts: &impl Lookup) -> u64 {
+    let number = is_of_proxy(facts).then(|| facts.whole_number_at(names::THREAD.written()));
+    number.flatten().unwrap_or(0)
 }
 
 /// The letters and digits of a tool's name, without the method that runs it and what it belongs to.

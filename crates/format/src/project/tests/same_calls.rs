@@ -1383,3 +1383,122 @@ fn a_tool_is_where_the_call_is_that_asked_for_it() {
         .unwrap();
     assert_eq!(tool.parent_id.as_deref(), Some("0000000000000002"));
 }
+
+/// A row of the proxy for a conversation.
+fn row(number: u64, parent: u64, conversation: u64, times: (u64, u64)) -> SpanRecord {
+    let stored = json!({"tracer.source": "proxy", "tracer.inferred": "span", "tracer.thread": conversation});
+    span(number, parent, "conversation", times, stored)
+}
+
+/// A call of a model that the proxy saw in a conversation.
+fn turn(number: u64, parent: u64, conversation: u64, times: (u64, u64)) -> SpanRecord {
+    let stored = chat(json!({"tracer.source": "proxy", "tracer.thread": conversation}));
+    span(number, parent, "POST", times, stored)
+}
+
+/// A tool that the proxy read from the messages of a conversation.
+fn derived_tool(number: u64, parent: u64, conversation: u64, times: (u64, u64)) -> SpanRecord {
+    let stored = json!({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "search", "tracer.derived": true,
+        "gen_ai.tool.call.arguments": "Oslo", "tracer.source": "proxy", "tracer.thread": conversation});
+    span(number, parent, "search", times, stored)
+}
+
+/// A tool that a recorder of this format ran.
+fn own_tool(number: u64, parent: u64, times: (u64, u64)) -> SpanRecord {
+    let stored = json!({"tracer.tool_name": "search", "tracer.args": "Oslo"});
+    span(number, parent, "search", times, stored)
+}
+
+/// The number of a span's parent, and whether the span is no step.
+fn placed(records: &[Record], number: u64) -> (u64, bool) {
+    let id = format!("{number:016x}");
+    let record = records.iter().find(|record| record.event_id == id).unwrap();
+    let parent = u64::from_str_radix(record.parent_id.as_deref().unwrap(), 16).unwrap();
+    (
+        parent,
+        record.marks.as_ref().is_some_and(|marks| marks.is_leftover),
+    )
+}
+
+#[test]
+fn rows_of_one_number_hold_the_calls_of_their_time() {
+    let foreign = span(8, 1, "worker", (0, 50), json!({"tracer.thread": 1}));
+    let mut spans = vec![
+        row(2, 1, 1, (1, 9)),
+        row(3, 1, 1, (21, 29)),
+        row(4, 1, 2, (1, 9)),
+        turn(5, 1, 1, (2, 3)),
+        turn(6, 1, 1, (22, 23)),
+        turn(7, 1, 3, (4, 5)),
+        foreign,
+    ];
+    for _ in 0..2 {
+        let records = run(spans.clone());
+        let found: Vec<_> = (2..=8).map(|number| placed(&records, number)).collect();
+        let (step, none) = ((1, false), (1, true));
+        assert_eq!(found, [step, step, none, (2, false), (3, false), step, step]);
+        spans.reverse();
+    }
+}
+
+#[test]
+fn a_row_is_in_the_call_that_its_parent_repeats() {
+    let records = run(vec![
+        own_tool(2, 1, (2, 20)),
+        derived_tool(3, 1, 1, (1, 21)),
+        row(4, 3, 2, (4, 9)),
+        turn(5, 3, 2, (4, 9)),
+    ]);
+    assert_eq!(calls(&records)[1], (3, Unknown, Some(2)));
+    assert_eq!(
+        (placed(&records, 4), placed(&records, 5)),
+        ((2, false), (4, false))
+    );
+}
+
+#[test]
+fn a_call_is_in_the_row_that_any_of_its_reports_names() {
+    let records = run(vec![
+        turn(2, 1, 1, (1, 2)),
+        own_tool(3, 1, (3, 5)),
+        derived_tool(4, 1, 1, (2, 6)),
+        row(5, 1, 1, (1, 8)),
+    ]);
+    assert_eq!(calls(&records)[2], (4, Unknown, Some(3)));
+    assert_eq!((placed(&records, 2).0, placed(&records, 3).0), (5, 5));
+}
+
+#[test]
+fn a_row_is_no_other_place_than_that_of_its_calls() {
+    let spans = [row(2, 1, 1, (1, 8)), turn(3, 1, 1, (1, 2)), turn(4, 1, 2, (1, 2))];
+    let reports: Vec<CallReport> = (0..)
+        .zip(&spans)
+        .map(|(line, span)| {
+            let place = LinePlace {
+                offset: line,
+                length: 0,
+                line,
+            };
+            let event_type = if line == 0 { Unknown } else { LlmCall };
+            CallReport::of(span, event_type, place).unwrap()
+        })
+        .collect();
+    let found = correlate(&reports, |_| None, |_| None);
+    assert_eq!(
+        found.parent_of(1, spans[1].parent_span_id),
+        Some(spans[0].span_id)
+    );
+    assert!(found.is_reported_once(1) && found.is_reported_once(2));
+}
+
+#[test]
+fn own_agents_alone_are_not_correlated() {
+    let agent = json!({"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "clerk"});
+    let records = run(vec![
+        span(2, 1, "clerk", (1, 20), agent.clone()),
+        span(3, 2, "clerk", (2, 19), agent),
+        own_tool(4, 3, (3, 5)),
+    ]);
+    let repeats: Vec<_> = calls(&records).into_iter().map(|(_, _, same)| same).collect();
+    assert_eq!(repeats, [None; 3]);
+}
