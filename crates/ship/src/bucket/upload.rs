@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use object_store::path::Path;
-use object_store::{ObjectStoreExt, WriteMultipart};
+use object_store::{MultipartUpload, ObjectStoreExt, PutPayload};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -273,40 +273,52 @@ impl RunUploader {
         let Ok(mut log) = CheckedLog::open(&run.path, &self.redaction) else {
             return Ok(false);
         };
-        let upload = self.bucket.store.put_multipart(path).await?;
-        let mut parts = WriteMultipart::new_with_chunk_size(upload, PART_BYTES);
-        match write_log(&mut log, &mut parts, requests).await {
-            Ok(Some(sha256)) if sha256 == package.sha256 => {
-                parts.finish().await?;
-                Ok(true)
-            }
-            written => {
-                // What is left over is removed by the bucket's own rule where this fails, too.
-                let _ = parts.abort().await;
-                written.map(|_| false)
-            }
+        let mut upload = self.bucket.store.put_multipart(path).await?;
+        let sent = match send_log(&mut log, upload.as_mut(), requests).await {
+            Ok(Some(sha256)) if sha256 == package.sha256 => match upload.complete().await {
+                Ok(_) => return Ok(true),
+                Err(error) => Err(error.into()),
+            },
+            sent => sent.map(|_| false),
+        };
+        // What is left over is removed by the bucket's own rule where this fails, too.
+        let _ = upload.abort().await;
+        match sent {
+            // The bucket was there a moment ago: the upload is gone, perhaps completed by a request whose answer was lost.
+            Err(RequestFailure::Missing(reason)) => Err(RequestFailure::transient(reason)),
+            sent => sent,
         }
     }
 }
 
-/// Writes the lines of a log, and gives their hash; `None` when they cannot be read any more.
-async fn write_log(
+/// Sends the lines of a log in parts, and gives their hash; `None` when they cannot be read any more.
+async fn send_log(
     log: &mut CheckedLog<'_>,
-    parts: &mut WriteMultipart,
+    upload: &mut dyn MultipartUpload,
     requests: &Requests<'_>,
 ) -> Result<Option<String>, RequestFailure> {
     let mut hash = Sha256::new();
+    let mut part = Vec::new();
     loop {
         match log.next_line() {
             Ok(Some(line)) => {
                 hash.update(line);
-                parts.write(line);
+                part.extend_from_slice(line);
             }
-            Ok(None) => return Ok(Some(hex(&hash.finalize()))),
+            Ok(None) => break,
             Err(_) => return Ok(None),
         }
-        // One part is sent at a time: each needs the memory of its bytes.
-        parts.wait_for_capacity(1).await?;
+        // Parts are of exactly this size but for the last, as some stores want it. One is sent at a time: each needs the
+        // memory of its bytes.
+        while part.len() >= PART_BYTES {
+            let rest = part.split_off(PART_BYTES);
+            let full = std::mem::replace(&mut part, rest);
+            upload.put_part(PutPayload::from(full)).await?;
+        }
         requests.check()?;
     }
+    if !part.is_empty() {
+        upload.put_part(PutPayload::from(part)).await?;
+    }
+    Ok(Some(hex(&hash.finalize())))
 }

@@ -109,13 +109,35 @@ fn two_shippers_of_one_run_agree() {
     });
 }
 
-#[test]
-fn a_large_log_is_sent_in_parts() {
+/// A run whose log is sent in parts.
+fn large_run() -> Scene {
     let scene = Scene::new(1);
     let path = scene.recorded.run(1).join("spans.jsonl");
     let log = fs::read_to_string(&path).unwrap();
     let padding = format!("{}\n", " ".repeat(100_000));
     fs::write(&path, format!("{}{log}", padding.repeat(4))).unwrap();
+    scene
+}
+
+#[test]
+fn a_large_log_whose_last_answer_is_lost_is_sent() {
+    let scene = large_run();
+    run(async {
+        let mut has_written = false;
+        let store = FaultyStore::new(&scene.memory, move |request| {
+            if request.is_write && !std::mem::replace(&mut has_written, true) {
+                return Fate::AnswerLost;
+            }
+            Fate::Done
+        });
+        scene.push_to(store, ShipOptions::default()).await.unwrap();
+        scene.assert_whole(1).await;
+    });
+}
+
+#[test]
+fn a_large_log_is_sent_in_parts() {
+    let scene = large_run();
     run(async {
         let summary = scene.push().await.unwrap();
         assert!(summary.bytes > MAX_WHOLE_BYTES, "{summary:?}");

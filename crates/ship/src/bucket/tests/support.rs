@@ -15,7 +15,7 @@ use object_store::memory::InMemory;
 use object_store::path::Path;
 use object_store::{
     CopyOptions, Error, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
-    ObjectStoreExt, PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
+    ObjectStoreExt, PutMultipartOptions, PutOptions, PutPayload, PutResult, Result, UploadPart,
 };
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -47,6 +47,7 @@ pub(crate) enum Kind {
     Denied,
     /// The store knows no conditional writes.
     Unsupported,
+    Missing,
 }
 
 type Decide = Box<dyn FnMut(&Request) -> Fate + Send>;
@@ -120,6 +121,10 @@ pub(crate) fn failure(kind: Kind) -> Error {
             operation: "put".to_owned(),
             implementer: "test".to_owned(),
         },
+        Kind::Missing => Error::NotFound {
+            path: String::new(),
+            source: said("Server returned non-2xx status code: 404 Not Found: <Code>NoSuchUpload</Code>"),
+        },
     }
 }
 
@@ -155,8 +160,13 @@ impl ObjectStore for FaultyStore {
         path: &Path,
         options: PutMultipartOptions,
     ) -> Result<Box<dyn MultipartUpload>> {
-        self.fate(true, false)?;
-        self.inner.put_multipart_opts(path, options).await
+        let is_answered = self.fate(true, false)?;
+        let upload = self.inner.put_multipart_opts(path, options).await?;
+        Ok(if is_answered {
+            upload
+        } else {
+            Box::new(LostCompletion(upload))
+        })
     }
 
     async fn get_opts(&self, path: &Path, options: GetOptions) -> Result<GetResult> {
@@ -192,6 +202,26 @@ impl ObjectStore for FaultyStore {
 
     async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
         self.inner.copy_opts(from, to, options).await
+    }
+}
+
+/// An upload that is completed by a request whose answer is lost: its repetition and an abort find no upload any more.
+#[derive(Debug)]
+struct LostCompletion(Box<dyn MultipartUpload>);
+
+#[async_trait]
+impl MultipartUpload for LostCompletion {
+    fn put_part(&mut self, part: PutPayload) -> UploadPart {
+        self.0.put_part(part)
+    }
+
+    async fn complete(&mut self) -> Result<PutResult> {
+        self.0.complete().await?;
+        Err(failure(Kind::Missing))
+    }
+
+    async fn abort(&mut self) -> Result<()> {
+        Err(failure(Kind::Missing))
     }
 }
 
