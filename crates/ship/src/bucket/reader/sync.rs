@@ -7,6 +7,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::fs::{self, File};
 use std::path::Path as FilePath;
 use std::pin::pin;
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,7 +15,7 @@ use bytes::Bytes;
 use futures_util::future::ready;
 use futures_util::{StreamExt, TryStreamExt};
 use object_store::ObjectMeta;
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tracer_catalog::{LineProblem, MirrorLine, MirrorWriter};
 use tracer_insight::units;
 use tracer_sdk::format::Timestamp;
@@ -27,6 +28,8 @@ use crate::error::{RequestFailure, ShipError, optional};
 
 /// Objects that are read at the same time.
 const CONCURRENT_OBJECTS: usize = 16;
+/// Mebibytes of objects that are read or wait to be taken, but for one object that is larger by itself.
+const MAX_MEBIBYTES: u32 = 64;
 /// Objects that were read and wait to be taken.
 const WAITING_OBJECTS: usize = 2;
 /// Lines that are taken over together.
@@ -92,6 +95,8 @@ enum FoundFacts {
     Object {
         name: String,
         content: Bytes,
+        /// Its share of the memory, until it is taken over.
+        _room: Option<OwnedSemaphorePermit>,
     },
     /// It has no name of facts, or is too large.
     Odd,
@@ -223,7 +228,7 @@ impl Taking<'_> {
                         self.summary.requests += 1;
                     }
                     FoundFacts::Odd => self.summary.odd_objects += 1,
-                    FoundFacts::Object { name, content } => self.object(&name, &content)?,
+                    FoundFacts::Object { name, content, .. } => self.object(&name, &content)?,
                 }
             }
             Ok(())
@@ -304,7 +309,8 @@ async fn list_and_read(
             let is_known = matches!(&object, Ok((Some(name), _)) if known.contains(name));
             ready((!is_known).then_some(object))
         });
-        let read = unknown.map(|object| read_listed(bucket.clone(), object));
+        let room = Arc::new(Semaphore::new(MAX_MEBIBYTES as usize));
+        let read = unknown.map(|object| read_listed(bucket.clone(), Arc::clone(&room), object));
         let mut objects = pin!(read.buffer_unordered(CONCURRENT_OBJECTS));
         while let Some(found) = objects.try_next().await? {
             if sender.send(Ok(found)).await.is_err() {
@@ -319,8 +325,15 @@ async fn list_and_read(
     }
 }
 
+/// The share of an object in [`MAX_MEBIBYTES`]; one that is larger is read alone.
+fn mebibytes(size: u64) -> u32 {
+    let mebibytes = u32::try_from(size.div_ceil(1024 * 1024)).unwrap_or(u32::MAX);
+    mebibytes.clamp(1, MAX_MEBIBYTES)
+}
+
 async fn read_listed(
     bucket: OpenBucket,
+    room: Arc<Semaphore>,
     object: object_store::Result<(Option<String>, ObjectMeta)>,
 ) -> Result<FoundFacts, ShipError> {
     let (name, object) = object.map_err(|error| RequestFailure::from(error).into_error())?;
@@ -330,12 +343,28 @@ async fn read_listed(
     if object.size > MAX_FACTS_BYTES {
         return Ok(FoundFacts::Odd);
     }
+    // It is never closed.
+    let room = room.acquire_many_owned(mebibytes(object.size)).await.ok();
     let read = bucket.get(&object.location, MAX_FACTS_BYTES).await;
     Ok(match optional(read).map_err(RequestFailure::into_error)? {
         Some(found) => FoundFacts::Object {
             name,
             content: found.bytes,
+            _room: room,
         },
         None => FoundFacts::Gone,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objects_share_the_memory_by_their_size() {
+        const MIB: u64 = 1024 * 1024;
+        for (size, share) in [(0, 1), (1, 1), (MIB + 1, 2), (MAX_FACTS_BYTES, MAX_MEBIBYTES)] {
+            assert_eq!(mebibytes(size), share, "{size}");
+        }
+    }
 }
