@@ -123,8 +123,10 @@ fn next_line(rest: &[u8]) -> (StreamFrame, usize) {
             return (StreamFrame::raw(rest.get(..end).unwrap_or(rest)), end);
         };
         let data = line.strip_prefix("data:").unwrap_or(line).trim_start();
-        let before = rest.get(..end - data.len()).unwrap_or_default();
-        if let (Some(json), Ok(before)) = (inline_json(data.trim_end()), std::str::from_utf8(before)) {
+        // What is before is read only where it is needed, not again for each line.
+        if let Some(json) = inline_json(data.trim_end())
+            && let Ok(before) = std::str::from_utf8(rest.get(..end - data.len()).unwrap_or_default())
+        {
             let (before, length) = (before.to_owned(), before.len() + json.get().len());
             return (StreamFrame::Item { before, json }, length);
         }
