@@ -6,7 +6,7 @@ mod signals;
 #[cfg_attr(not(target_os = "linux"), path = "survivors_elsewhere.rs")]
 mod survivors;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -37,7 +37,7 @@ pub enum StartError {
     /// There is a file that cannot be run.
     #[error("{} cannot be run", name.display())]
     NotExecutable {
-        /// As the command names it.
+        /// As the command names it, or with the folder of PATH that has it.
         name: PathBuf,
         /// Why.
         source: io::Error,
@@ -104,19 +104,29 @@ impl StartError {
 ///
 /// [`StartError`] when it is not there or is no program.
 pub fn check_program(name: &OsString) -> Result<(), StartError> {
+    check_in(name, std::env::var_os("PATH").as_deref())
+}
+
+fn check_in(name: &OsStr, folders: Option<&OsStr>) -> Result<(), StartError> {
     let path = Path::new(name);
     let is_path = path.components().count() != 1 || path.file_name() != Some(name);
     // The system has folders of its own where there is no PATH.
-    let has_folders = std::env::var_os("PATH").is_some_and(|folders| !folders.is_empty());
-    if which::which(name).is_ok() || !is_path && !has_folders {
+    let folders = folders.filter(|folders| !folders.is_empty());
+    let here = std::env::current_dir().unwrap_or_default();
+    if which::which_in(name, folders, here).is_ok() || !is_path && folders.is_none() {
         return Ok(());
     }
-    let kind = if is_path && path.exists() {
-        io::ErrorKind::PermissionDenied
+    // A file that cannot be run is not a missing one, in the folders of PATH, too, as in shells.
+    let found = if is_path {
+        path.exists().then(|| path.to_owned())
     } else {
-        io::ErrorKind::NotFound
+        let mut files = std::env::split_paths(folders.unwrap_or_default()).map(|folder| folder.join(name));
+        files.find(|file| file.is_file())
     };
-    Err(StartError::new(path, kind.into()))
+    Err(match found {
+        Some(file) => StartError::new(&file, io::ErrorKind::PermissionDenied.into()),
+        None => StartError::new(path, io::ErrorKind::NotFound.into()),
+    })
 }
 
 /// Exit of a recorded command.
@@ -230,8 +240,15 @@ mod tests {
         fs::write(&file, "#!/bin/sh\n").unwrap();
         assert_eq!(code(&file), Some(NOT_EXECUTABLE));
         assert_eq!(code(folder.path()), Some(NOT_EXECUTABLE), "a folder");
+        let named = |name: &str| check_in(name.as_ref(), Some(folder.path().as_os_str()));
+        let error = named("agent").unwrap_err();
+        assert_eq!(error.exit_code(), Some(NOT_EXECUTABLE), "by its bare name");
+        let allow = format!("chmod +x {}", file.display());
+        assert!(error.hint().contains(&allow), "{}", error.hint());
+        assert_eq!(named("missing").unwrap_err().exit_code(), Some(NOT_FOUND));
         fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
         assert_eq!(code(&file), None);
+        assert!(named("agent").is_ok());
         assert_eq!(code(&folder.path().join("missing")), Some(NOT_FOUND));
         assert_eq!(code(Path::new("no-such-program-anywhere")), Some(NOT_FOUND));
         assert_eq!(code(Path::new("sh")), None);
