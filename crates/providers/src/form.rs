@@ -2,9 +2,6 @@
 
 use serde_json::{Map, Value, json};
 
-/// Fields that are read of a form; what has more is hostile.
-const MAX_FIELDS: usize = 64;
-
 /// The line that divides the fields of a form.
 fn boundary(body: &[u8]) -> Option<&[u8]> {
     let end = body.windows(2).take(200).position(|pair| pair == b"\r\n")?;
@@ -25,12 +22,12 @@ fn places(bytes: &[u8], text: &[u8]) -> Vec<usize> {
     places
 }
 
-/// The fields of a form as an object; `None` of what is no form.
+/// The fields of a form as an object, those of one name as an array; `None` of what is no form.
 pub fn form_fields(body: &[u8]) -> Option<Value> {
     let boundary = boundary(body)?;
     let places = places(body, boundary);
     let mut fields = Map::new();
-    for pair in places.windows(2).take(MAX_FIELDS) {
+    for pair in places.windows(2) {
         let [start, end] = pair else { continue };
         let field = body.get(start + boundary.len() + 2..*end)?;
         let head_end = memchr::memmem::find(field, b"\r\n\r\n")?;
@@ -44,7 +41,13 @@ pub fn form_fields(body: &[u8]) -> Option<Value> {
             Some(file) => json!({"file": file, "bytes": content.len()}),
             None => Value::from(String::from_utf8_lossy(content)),
         };
-        fields.insert(name.to_owned(), value);
+        match fields.get_mut(name) {
+            None => {
+                fields.insert(name.to_owned(), value);
+            }
+            Some(Value::Array(values)) => values.push(value),
+            Some(first) => *first = json!([first.take(), value]),
+        }
     }
     (!fields.is_empty()).then_some(Value::Object(fields))
 }
@@ -53,9 +56,12 @@ pub fn form_fields(body: &[u8]) -> Option<Value> {
 pub fn is_form(request: &Value) -> bool {
     let is_file =
         |field: &Value| field.get("file").is_some() && field.get("bytes").is_some_and(Value::is_u64);
-    request
-        .as_object()
-        .is_some_and(|fields| fields.values().any(is_file))
+    request.as_object().is_some_and(|fields| {
+        fields.values().any(|field| match field {
+            Value::Array(values) => values.iter().any(is_file),
+            field => is_file(field),
+        })
+    })
 }
 
 /// A parameter of the `Content-Disposition`: `name="model"`.
@@ -97,5 +103,28 @@ mod tests {
         ] {
             assert_eq!(form_fields(other), None, "{other:?}");
         }
+    }
+
+    #[test]
+    fn each_field_counts_whatever_its_name_and_number() {
+        let field = |disposition: &str, content: &str| {
+            format!("--x7\r\nContent-Disposition: form-data; {disposition}\r\n\r\n{content}\r\n")
+        };
+        let images = [
+            field(r#"name="image[]"; filename="a.png""#, "PNG"),
+            field(r#"name="image[]"; filename="b.png""#, "PN"),
+        ];
+        let form = format!("{}--x7--\r\n", images.concat());
+        let fields = form_fields(form.as_bytes());
+        let expected = json!({"image[]": [{"file": "a.png", "bytes": 3}, {"file": "b.png", "bytes": 2}]});
+        assert_eq!(fields, Some(expected.clone()));
+        assert!(is_form(&expected));
+        let many = |last: &str| {
+            let fields = (0..100).map(|number| field(&format!("name=\"n{number}\""), "text"));
+            let form = fields.chain([field("name=\"last\"", last)]).collect::<String>();
+            form_fields(format!("{form}--x7--\r\n").as_bytes())
+        };
+        assert!(many("a").is_some());
+        assert_ne!(many("a"), many("b"));
     }
 }
