@@ -162,6 +162,13 @@ pub(crate) fn report(recorded: &FinishedRecording, session: &mut Session) -> Res
         );
         session.ui.warn(note);
     }
+    if recorded.unforwarded_grpc > 0 {
+        let note = format!(
+            "tracer: {} came by gRPC, which is not passed on to the endpoint of the environment",
+            counted(recorded.unforwarded_grpc, "request")
+        );
+        session.ui.warn(note);
+    }
     if let Some(note) = survivors(recorded) {
         session.ui.warn(note);
     }

@@ -33,6 +33,8 @@ pub(super) struct ReceivedActivity {
     pub(super) rejected: u64,
     /// Requests that the upstream did not take.
     pub(super) unforwarded: u64,
+    /// Requests over gRPC, which are not passed on to the upstream.
+    pub(super) unforwarded_grpc: u64,
 }
 
 /// The receiver of OTLP, on ports of its own.
@@ -108,6 +110,7 @@ impl OtlpSource {
                 .rejected_items
                 .saturating_add(statistics.refused_requests),
             unforwarded: statistics.unforwarded_requests,
+            unforwarded_grpc: statistics.unforwarded_grpc_requests,
         }
     }
 

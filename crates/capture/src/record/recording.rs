@@ -131,6 +131,8 @@ pub struct FinishedRecording {
     pub survivors: Vec<Survivor>,
     /// Requests that the endpoint which the environment names did not take.
     pub unforwarded: u64,
+    /// Requests over gRPC, which are not passed on to that endpoint.
+    pub unforwarded_grpc: u64,
     /// The exchanges that were kept, next to the run or in a cassette.
     pub kept: KeptSummary,
     /// Why the run could not be completed.
@@ -336,6 +338,7 @@ impl Recording {
         recorded.kept = self.kept.as_ref().map(KeptHandle::read).unwrap_or_default();
         recorded.survivors = survivors;
         recorded.unforwarded = received.unforwarded;
+        recorded.unforwarded_grpc = received.unforwarded_grpc;
         recorded.reasons = likely_reasons(&Observation {
             program: &self.program,
             environment: &self.findings,

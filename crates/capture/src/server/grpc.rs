@@ -74,7 +74,7 @@ async fn taken(parts: &Parts, body: Incoming, receiver: &Receiver) -> Result<(Si
         .as_ref()
         .is_some_and(|forward| forward.address(signal).is_some())
     {
-        receiver.counters.not_forwarded();
+        receiver.counters.grpc_not_forwarded();
     }
     Ok((signal, accepted))
 }

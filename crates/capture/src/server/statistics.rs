@@ -10,8 +10,10 @@ pub struct ServerStatistics {
     pub refused_requests: u64,
     /// Spans and log records that were rejected within accepted requests.
     pub rejected_items: u64,
-    /// Requests that the upstream did not take, or not in time.
+    /// Requests over HTTP that the upstream did not take, or not in time, or that found no room to wait.
     pub unforwarded_requests: u64,
+    /// Requests over gRPC that were accepted here, and are not passed on to the upstream.
+    pub unforwarded_grpc_requests: u64,
     /// Connections that were opened.
     pub connections: u64,
     /// Connections that are open now.
@@ -33,6 +35,10 @@ impl ReceiverCounters {
 
     pub(super) fn not_forwarded(&self) {
         self.0.lock().unforwarded_requests += 1;
+    }
+
+    pub(super) fn grpc_not_forwarded(&self) {
+        self.0.lock().unforwarded_grpc_requests += 1;
     }
 
     pub(super) fn opened(&self) {
