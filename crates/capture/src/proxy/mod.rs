@@ -23,6 +23,7 @@ mod conversations_tests;
 #[cfg(test)]
 mod tests;
 
+use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -136,7 +137,7 @@ pub struct ModelProxy {
 }
 
 /// Hooks into a proxy's work, in addition to the run.
-#[derive(Debug, Default)]
+#[derive(Default)]
 #[non_exhaustive]
 pub struct ProxyHooks {
     /// Sink for finished exchanges.
@@ -149,6 +150,19 @@ pub struct ProxyHooks {
     pub no_stream_usage: bool,
     /// The random part of its address, where that is known before it starts.
     pub token: Option<String>,
+}
+
+// The token is a secret.
+impl fmt::Debug for ProxyHooks {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("ProxyHooks")
+            .field("exchanges", &self.exchanges)
+            .field("responder", &self.responder)
+            .field("is_offline", &self.is_offline)
+            .field("no_stream_usage", &self.no_stream_usage)
+            .finish_non_exhaustive()
+    }
 }
 
 /// The variables that lead clients to a proxy at `base`, with their values; `variable` is the environment that they have.

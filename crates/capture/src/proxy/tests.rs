@@ -32,6 +32,15 @@ impl OtlpSink for Spans {
     }
 }
 
+#[test]
+fn hooks_hide_the_token() {
+    let hooks = ProxyHooks {
+        token: Some("random-part".to_owned()),
+        ..ProxyHooks::default()
+    };
+    assert!(!format!("{hooks:?}").contains("random-part"));
+}
+
 fn context() -> ProxyContext {
     ProxyContext {
         trace_id: "ab".repeat(16).parse().unwrap(),
