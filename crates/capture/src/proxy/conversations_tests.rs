@@ -610,6 +610,14 @@ fn rows(twice: &[[Times; 2]], once: &[Times]) -> Vec<String> {
     }
     let spans = wire.finish();
     let rows = spans.iter().filter(|span| is_row(span));
+    for row in rows.clone() {
+        let number = text(row, "tracer.thread");
+        let mut calls = spans
+            .iter()
+            .filter(|span| !is_row(span) && text(span, "tracer.thread") == number);
+        let start = |span: &Span| span.start_time_unix_nano / 1_000;
+        assert!(calls.all(|call| start(row) < start(call)), "{row:?}");
+    }
     rows.map(|row| row.name.clone()).collect()
 }
 

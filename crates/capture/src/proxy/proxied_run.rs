@@ -227,9 +227,9 @@ impl ProxiedRun {
         for row in self.conversations.rows() {
             let number = row.conversation + 1;
             let name = format!("conversation {number}");
-            let mut span = self
-                .context
-                .span(random_span_id(), Some(row.parent), name, row.times);
+            // A microsecond before its first call, so that it comes first in the order of time, too.
+            let times = (row.times.0.saturating_sub(1_000), row.times.1);
+            let mut span = self.context.span(random_span_id(), Some(row.parent), name, times);
             span.attributes.extend([
                 attribute(names::INFERRED.written(), "span"),
                 attribute(names::THREAD.written(), number),
