@@ -137,6 +137,40 @@ fn a_request_that_names_no_result_leaves_it_to_the_next() {
 }
 
 #[test]
+fn an_agent_that_takes_over_brings_the_result() {
+    let chat = |messages: serde_json::Value| {
+        let request = json!({"messages": messages});
+        info_span!("chat", gen_ai.operation.name = "chat").in_scope(|| {
+            trace!(target: "rig::completions", "request: {request}");
+            trace!(target: "rig::completions", "reply: {}", json!({"choices": []}));
+        });
+    };
+    let agent = |name: &str| {
+        info_span!(
+            "invoke_agent",
+            gen_ai.operation.name = "invoke_agent",
+            gen_ai.agent.name = name
+        )
+    };
+    let run = run(|| {
+        let _run = info_span!("run", agent.name = "desk").entered();
+        agent("front").in_scope(|| {
+            chat(json!([]));
+            info_span!(
+                "tool",
+                gen_ai.operation.name = "execute_tool",
+                gen_ai.tool.name = "weather",
+                gen_ai.tool.call.id = "c1"
+            )
+            .in_scope(|| ());
+        });
+        agent("back").in_scope(|| chat(json!([{"role": "tool", "tool_call_id": "c1", "content": "7 C"}])));
+    });
+    let tool = payload(&records(&run, EventType::ToolCall)[0].payload);
+    assert_eq!(tool["result"], "7 C");
+}
+
+#[test]
 fn agents_at_once_keep_the_calls_that_have_equal_ids() {
     let log = |agent: &tracing::Span, request: &serde_json::Value, reply: &serde_json::Value| {
         info_span!(parent: agent, "chat", gen_ai.operation.name = "chat").in_scope(|| {

@@ -5,23 +5,29 @@ use tracer_format::{InvalidTag, TAGS_VARIABLE, Tags};
 
 /// Tags given in code, kept until their run begins.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct GivenTags(Tags);
+pub(crate) struct GivenTags {
+    tags: Tags,
+    /// Problem of the first invalid tag: reported when the run begins, if it does.
+    problem: Option<InvalidTag>,
+}
 
 impl GivenTags {
     pub(crate) fn set(&mut self, key: &str, value: &str) {
-        if let Err(problem) = self.0.set(key, value) {
-            warn_once(&format_args!("a tag in code is not recorded: {problem}"));
-        }
+        let problem = self.tags.set(key, value).err();
+        self.problem = self.problem.or(problem);
     }
 
     /// The tags in code alone.
     pub(crate) fn in_code(&self) -> &Tags {
-        &self.0
+        if let Some(problem) = self.problem {
+            warn_once(&format_args!("a tag in code is not recorded: {problem}"));
+        }
+        &self.tags
     }
 
     /// The tags in code, and those of the environment, which win over them as the run's name does.
     pub(crate) fn with_environment(&self) -> Tags {
-        let mut tags = self.0.clone();
+        let mut tags = self.in_code().clone();
         let Some(value) = std::env::var_os(TAGS_VARIABLE) else {
             return tags;
         };

@@ -27,11 +27,21 @@ fn write_now(message: &[u8]) -> io::Result<()> {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     use std::os::fd::AsFd;
 
+    use crate::write::files::{room_in, within};
+
     let mut own = std::fs::File::from(io::stderr().as_fd().try_clone_to_owned()?);
     let mut files = [PollFd::new(&own, PollFlags::OUT)];
     poll(&mut files, Some(&Timespec::default()))?;
-    let is_ready = files.iter().all(|file| file.revents() == PollFlags::OUT);
-    if is_ready { own.write_all(message) } else { Ok(()) }
+    if files.iter().any(|file| file.revents() != PollFlags::OUT) {
+        return Err(io::ErrorKind::WouldBlock.into());
+    }
+    // Where a file has reached its limit, writing to it raises a signal.
+    let is_file = own.metadata()?.is_file();
+    own.write_all(if is_file {
+        within(room_in(&own)?, message)?
+    } else {
+        message
+    })
 }
 
 #[cfg(not(unix))]

@@ -31,6 +31,8 @@ pub(super) struct RunCalls {
     pub(super) arguments: ToolArguments,
     /// Tools that have run and whose results the next request may name.
     closed_tools: VecDeque<ClosedTool>,
+    /// IDs of the tools that have run, each with whether several had it.
+    closed_ids: HashMap<String, bool>,
     /// Requests and replies of the run are logged.
     pub(super) has_bodies: bool,
     /// Last outcome directly within a span, by its ID; a span with an answer of its own has none.
@@ -133,18 +135,22 @@ impl RunCalls {
     /// Remembers a tool that has run, where requests of the run are logged.
     pub(super) fn add_closed_tool(&mut self, tool: ClosedTool) {
         if self.has_bodies {
+            let is_repeated = self.closed_ids.contains_key(&tool.call_id);
+            self.closed_ids.insert(tool.call_id.clone(), is_repeated);
             self.closed_tools.push_back(tool);
             let too_many = self.closed_tools.len().saturating_sub(MAX_CLOSED_TOOLS);
             self.closed_tools.drain(..too_many);
         }
     }
 
-    /// Removes the tools whose results a request in their branch holds. The others stay: it may be another conversation's. Of
-    /// two with one ID it is not known which of them has the result.
+    /// Removes the tools whose results a request holds, in their branch, or in another one where no other tool of the run had
+    /// their ID: an agent may hand over to the next. The others stay: it may be another conversation's. Of two with one ID it is
+    /// not known which of them has the result.
     pub(super) fn take_answered(&mut self, request: &Value, branch: SpanId) -> Vec<(ClosedTool, String)> {
         let (mut answered, mut left) = (Vec::new(), VecDeque::new());
-        for tool in self.closed_tools.drain(..) {
-            let result = Some(&tool.call_id).filter(|_| tool.branch == branch);
+        for tool in std::mem::take(&mut self.closed_tools) {
+            let is_alone = || self.closed_ids.get(&tool.call_id) == Some(&false);
+            let result = Some(&tool.call_id).filter(|_| tool.branch == branch || is_alone());
             match result.and_then(|call_id| result_in(request, call_id)) {
                 Some(result) => answered.push((tool, result)),
                 None => left.push_back(tool),
