@@ -237,8 +237,21 @@ test("no Markdown of a trace is Markdown of the copied step", () => {
       "Run `0cc00a25`, `tracer show 0cc00a25 --step 3`",
     ].join("\n\n"),
   );
-  const message = { role: "user", is_new: true, parts: [{ name: null, text: "# hi" }] };
+  const message = { role: "user", is_new: true, parts: [{ value: "# hi" }] };
   const llm = { messages: [message], response: [{ role: "assistant", parts: [{ name: "search", value: { q: 1 } }] }] };
   const copied = asMarkdown({ ...step, kind: "llm", failed: false, error: null, tool: null, llm }, "0cc00a25", "tracer");
   assert.match(copied, /\n\*\*`user`\*\*\n\n```\n# hi\n```\n\n\*\*`assistant` calls `search`\*\*\n\n```json\n/);
+});
+
+test("a copied step has the beginning of what is large, and says so", () => {
+  const cut = { value: null, size: 70_000, head: "It began so", tail: "and ended", value_url: "/api" };
+  const messages = [{ role: "user", is_new: true, parts: [cut] }];
+  const copied = asMarkdown(
+    { number: 1, name: "all", kind: "llm", tool: { arguments: cut, result: cut }, state: { state: cut }, llm: { messages, response: [] } },
+    "0cc00a25",
+    "tracer",
+  );
+  for (const title of ["Arguments", "Result", "State", "`user`"]) {
+    assert.ok(copied.includes(`**${title}, the beginning of 70.0 kB**\n\n\`\`\`\nIt began so\n\`\`\``), copied);
+  }
 });

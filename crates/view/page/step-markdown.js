@@ -1,6 +1,8 @@
 // A step as Markdown, for an issue or for another model. What a trace holds is code in it, so that no Markdown of it is one.
 
-/** @import { MessageAnswer, StepJson } from "./answers" */
+import { bytes } from "./units.js";
+
+/** @import { MessageAnswer, PartAnswer, ShownValue, StepJson } from "./answers" */
 
 /** The sign around code: written so, because texts of the page are divided by it. */
 const TICK = "\x60";
@@ -16,17 +18,22 @@ export function asMarkdown(step, run, command) {
     if (value === undefined || value === null) return [];
     return [`**${title}**`, typeof value === "string" ? fenced(value) : fenced(JSON.stringify(value, null, 2), "json")];
   };
+  /** A value, or how a large one begins. @param {string} title @param {ShownValue | PartAnswer | null} [shown] */
+  const shownBlock = (title, shown) => {
+    const isCut = shown?.head !== undefined;
+    return block(isCut ? `${title}, the beginning of ${bytes(shown.size)}` : title, shown?.head ?? shown?.value);
+  };
   /** @param {MessageAnswer[]} messages */
   const said = (messages) =>
     messages.flatMap(({ role, parts }) =>
-      parts.flatMap((part) => block(part.name ? `${code(role)} calls ${code(part.name)}` : code(role), part.value)),
+      parts.flatMap((part) => shownBlock(part.name ? `${code(role)} calls ${code(part.name)}` : code(role), part)),
     );
   return [
     `### Step ${step.number}: ${code(step.name)} (${step.kind}${step.failed ? ", failed" : ""})`,
     ...(step.error ? block(code(step.error.type), step.error.message) : []),
-    ...block("Arguments", step.tool?.arguments?.value),
-    ...block("Result", step.tool?.result?.value),
-    ...block("State", step.state?.state?.value),
+    ...shownBlock("Arguments", step.tool?.arguments),
+    ...shownBlock("Result", step.tool?.result),
+    ...shownBlock("State", step.state?.state),
     ...(step.llm ? said([...step.llm.messages.filter((message) => message.is_new), ...step.llm.response]) : []),
     `Run ${code(run)}, ${code(command)}`,
   ].join("\n\n");
