@@ -1,11 +1,12 @@
 //! `tracer list`: lists the runs, newest first.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::io::{self, Write};
 
 use tracer_catalog::{FactsStore, ListedRun, PlaceInThread, RunCensus, RunColumn, RunOrder, RunThreads};
 use tracer_runs::{RunStore, RunSummary};
-use tracer_sdk::format::Timestamp;
+use tracer_sdk::format::{SPANS_FILE, Timestamp};
 
 use crate::commands::run_selection::{self, QueryArgs};
 use crate::error::CliError;
@@ -352,7 +353,9 @@ const MAX_READ_ROWS: usize = 100;
 /// Number of calls of a run of this machine that ended ok which were asked for and never ran.
 fn not_run_calls(run: &ListedRun, store: &FactsStore) -> u64 {
     let may_have = run.status == RunStatus::Ok && run.facts.llm_calls > 0 && run.origin().is_none();
-    if !may_have || !not_run::is_short(usize::try_from(run.facts.steps).unwrap_or(usize::MAX), 0) {
+    let steps = usize::try_from(run.facts.steps).unwrap_or(usize::MAX);
+    let log_bytes = || fs::metadata(run.directory.path.join(SPANS_FILE)).map_or(0, |log| log.len());
+    if !may_have || !not_run::is_short(steps, log_bytes()) {
         return 0;
     }
     let steps = RunSteps::open(run.directory.clone(), store.prices().clone());
