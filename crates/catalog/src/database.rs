@@ -35,6 +35,9 @@ const OF_THIS_MACHINE: DatabaseFormat = DatabaseFormat {
     replaced: &[],
 };
 
+/// 32 MiB of pages in memory, where it is attached.
+const BUCKET_CACHE: &str = "PRAGMA bucket.cache_size = -32768;";
+
 /// The runs of a bucket.
 const OF_BUCKET: DatabaseFormat = DatabaseFormat {
     name: "mirror-7.sqlite",
@@ -254,7 +257,18 @@ impl RunDatabase {
         if self.is_in_memory {
             return Self::in_memory(data_dir, Some(self));
         }
-        Self::of_this_machine(data_dir)
+        let reopened = Self::of_this_machine(data_dir)?;
+        if reopened.last_number("main")? < self.last_number("main")? {
+            return Err(DatabaseError::Replaced {
+                path: self.path.clone(),
+            });
+        }
+        Ok(reopened)
+    }
+
+    /// True of a file that can be read as before, or cannot be opened now; false where it was deleted meanwhile.
+    pub(crate) fn is_same(&self, data_dir: &Path) -> bool {
+        self.is_in_memory || !matches!(self.reopen(data_dir), Err(DatabaseError::Replaced { .. }))
     }
 
     /// Reads the tables of another database as well, under the name `bucket`.
@@ -262,7 +276,12 @@ impl RunDatabase {
         let path = bucket.path.clone();
         drop(bucket);
         let name = path.to_string_lossy();
-        let attached = self.connection.execute("ATTACH ?1 AS bucket", [&*name]);
+        // The settings of its own connection: it is large, and is written for longer.
+        let attached = self
+            .connection
+            .busy_timeout(OF_BUCKET.max_wait)
+            .and_then(|()| self.connection.execute("ATTACH ?1 AS bucket", [&*name]))
+            .and_then(|_| self.connection.execute_batch(BUCKET_CACHE));
         attached.map_err(|error| database_file::failed(&path, error))?;
         self.attached = Some(path);
         Ok(())
@@ -271,6 +290,11 @@ impl RunDatabase {
     /// True of a file that cannot be written.
     pub(crate) fn is_read_only(&self) -> bool {
         self.connection.is_readonly(rusqlite::MAIN_DB).unwrap_or(true)
+    }
+
+    /// True of a file that can be written now.
+    pub(crate) fn is_writable(&self) -> bool {
+        !self.is_in_memory && self.connection.execute_batch("BEGIN IMMEDIATE; ROLLBACK").is_ok()
     }
 
     /// The states of all runs.
@@ -313,17 +337,30 @@ impl RunDatabase {
         &self,
         work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, DatabaseError> {
-        work(&self.connection).map_err(|error| {
-            if let Some(attached) = self
-                .attached
-                .as_deref()
-                .filter(|_| database_file::is_damage(&error))
-            {
+        work(&self.connection).map_err(|error| self.failed(error))
+    }
+
+    fn failed(&self, error: rusqlite::Error) -> DatabaseError {
+        let attached = self.attached.as_deref();
+        if let Some(attached) = attached.filter(|_| database_file::is_damage(&error)) {
+            match (self.is_sound("main"), self.is_sound("bucket")) {
+                (true, false) => return database_file::failed(attached, error),
+                (false, true) => {}
                 // Which of both is damaged is not known.
-                database_file::discard(attached);
+                (true, true) | (false, false) => database_file::discard(attached),
             }
-            database_file::failed(&self.path, error)
-        })
+        }
+        database_file::failed(&self.path, error)
+    }
+
+    /// False of an attached database, or of the own one (`main`), where a check finds damage.
+    fn is_sound(&self, name: &str) -> bool {
+        let query = format!("PRAGMA {name}.quick_check(1)");
+        let checked: rusqlite::Result<String> = self.connection.query_row(&query, [], |row| row.get(0));
+        match checked {
+            Ok(answer) => answer == "ok",
+            Err(error) => !database_file::is_damage(&error),
+        }
     }
 
     /// All that a query finds.
@@ -424,6 +461,11 @@ impl RunDatabase {
         self.all(query, [first.to_be_bytes(), last.to_be_bytes()], |row| {
             id_at(row, 0)
         })
+    }
+
+    /// Begins to read: all that is read until the end is of one instant.
+    pub(crate) fn begin(&self) -> Result<(), DatabaseError> {
+        self.with(|connection| connection.execute_batch("BEGIN"))
     }
 
     /// Ends reading or writing, unless it has ended: others can write, and what was written is kept.

@@ -42,6 +42,12 @@ pub enum DatabaseError {
         /// The reason of `SQLite`.
         source: rusqlite::Error,
     },
+    /// It was deleted while it was read, and another one is in its place, which has less in it.
+    #[error("{path} was deleted")]
+    Replaced {
+        /// The file.
+        path: PathBuf,
+    },
 }
 
 /// The name and the contents of a file.

@@ -141,7 +141,6 @@ pub struct RunCatalog {
     /// Why runs of the bucket that is read as well are missing.
     pub unread_bucket: Option<DatabaseError>,
     pub(crate) store: FactsStore,
-    has_bucket: bool,
     /// The last change of the mirror of the bucket; 0 without one.
     pub(crate) mirrored: i64,
     /// The runs of this machine that have not ended, with their statuses.
@@ -170,11 +169,6 @@ impl Survey {
         Ok(RunCatalog {
             unread: read.unread,
             not_kept: read.not_kept,
-            mirrored: if runs.has_bucket {
-                runs.database.last_number("bucket")?
-            } else {
-                0
-            },
             open: runs
                 .database
                 .all(open, [], |row| Ok((id_at(row, 0)?, status_at(row, 1)?)))?,
@@ -243,22 +237,25 @@ impl RunCatalog {
             })
         })?;
         let attached = attach_bucket(&store, &mut database);
-        let (has_bucket, unread_bucket) = match attached {
-            Ok(has_bucket) => (has_bucket, None),
-            Err(error) => (false, Some(error)),
+        database.begin()?;
+        let mirrored = attached.and_then(|is_attached| {
+            let mirrored = is_attached.then(|| database.last_number("bucket"));
+            mirrored.transpose()
+        });
+        let (mirrored, unread_bucket) = match mirrored {
+            Ok(mirrored) => (mirrored, None),
+            Err(error) => (None, Some(error)),
         };
         let here_alone = listed("main", 0);
         let both = || format!("{here_alone} UNION ALL {}", listed("bucket", 1));
-        let view = if has_bucket { both() } else { here_alone.clone() };
-        database.with(|connection| {
-            connection.execute_batch(&format!("CREATE TEMP VIEW listed AS {view}; BEGIN"))
-        })?;
+        let view = mirrored.map_or_else(|| here_alone.clone(), |_| both());
+        database
+            .with(|connection| connection.execute_batch(&format!("CREATE TEMP VIEW listed AS {view}")))?;
         Ok(Self {
             unread: 0,
             not_kept: None,
             unread_bucket,
-            has_bucket,
-            mirrored: 0,
+            mirrored: mirrored.unwrap_or_default(),
             open: Vec::new(),
             store,
             here,
@@ -338,7 +335,10 @@ impl RunCatalog {
                 Vec::new()
             } else {
                 self.end_reading()?;
-                self.match_steps(&undecided, &StepTest::new(query), cancel, &mut progress)?
+                let matching = self.match_steps(&undecided, &StepTest::new(query), cancel, &mut progress)?;
+                // What is read of the selection is of one instant.
+                self.database.begin()?;
+                matching
             };
             filter.decide(&matching);
         }
@@ -452,6 +452,27 @@ impl RunCatalog {
     /// [`DatabaseError`]: the database cannot be read.
     pub fn ids(&self, selection: &SelectedRuns) -> Result<Vec<TraceId>, DatabaseError> {
         self.possible(&selection.filter, "")
+    }
+
+    /// The directories of the selected runs, the newest first.
+    ///
+    /// # Errors
+    ///
+    /// [`DatabaseError`]: the database cannot be read.
+    pub fn directories(&self, selection: &SelectedRuns) -> Result<Vec<RunDirectory>, DatabaseError> {
+        let SelectedRuns { filter, .. } = selection;
+        let query = format!(
+            "SELECT trace_id, origin, placed FROM listed WHERE {} ORDER BY {NEWEST_FIRST}",
+            filter.possible
+        );
+        self.database
+            .all(&query, params_from_iter(&filter.parameters), |row| {
+                let (id, is_of_bucket) = (id_at(row, 0)?, row.get(1)?);
+                Ok(match self.store.team().filter(|_| is_of_bucket) {
+                    Some(team) => team.mirror().directory(id),
+                    None => self.store.directory(id),
+                })
+            })
     }
 
     /// The IDs of possible runs that meet a further condition.
@@ -706,6 +727,9 @@ impl FactsStore {
     }
 
     fn survey_again(&self, before: &RunCatalog) -> Result<Option<Survey>, StoreError> {
+        if !before.database.is_same(self.runs().data_dir()) {
+            return self.survey(true).map(Some);
+        }
         let Ok(states) = before.database.states() else {
             return self.survey(true).map(Some);
         };
@@ -721,8 +745,9 @@ impl FactsStore {
         {
             return Ok(None);
         }
-        if !before.database.is_in_memory {
-            return self.survey(false).map(Some);
+        let kept = self.survey(false)?;
+        if !before.database.is_in_memory || kept.can_be_kept() {
+            return Ok(Some(kept));
         }
         let database = before.database.reopen(self.runs().data_dir());
         Ok(Some(survey.with_database(database.map_err(Some))))

@@ -183,6 +183,11 @@ impl Survey {
         self.unread.is_empty() && self.gone.is_empty()
     }
 
+    /// True where the database is a file that can be written.
+    pub(crate) fn can_be_kept(&self) -> bool {
+        self.database.as_ref().is_ok_and(RunDatabase::is_writable)
+    }
+
     /// No runs.
     pub(crate) fn empty(store: &FactsStore) -> Self {
         Self {

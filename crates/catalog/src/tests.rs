@@ -313,6 +313,64 @@ fn runs_that_cannot_be_kept_are_read_once_and_again_when_they_change() {
 }
 
 #[test]
+fn a_database_that_is_deleted_while_it_is_read_is_made_again() {
+    let sandbox = Sandbox::new();
+    sandbox.write(&refund_agent(1));
+    let first = next(&sandbox, None).unwrap();
+    assert!(next(&sandbox, Some(&first)).is_none());
+    fs::remove_file(sandbox.database()).unwrap();
+    let reopened = first.reopen();
+    assert!(
+        matches!(reopened, Err(DatabaseError::Replaced { .. })),
+        "{reopened:?}"
+    );
+    let second = next(&sandbox, Some(&first)).unwrap();
+    assert_eq!(ids(&second.reopen().unwrap()), ids(&first));
+    assert!(next(&sandbox, Some(&second)).is_none());
+}
+
+#[test]
+fn runs_are_kept_again_once_no_other_process_writes() {
+    let sandbox = Sandbox::new();
+    sandbox.write(&refund_agent(1));
+    let first = next(&sandbox, None).unwrap();
+    let other = Connection::open(sandbox.database()).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    sandbox.write(&refund_agent(2));
+    let second = next(&sandbox, Some(&first)).unwrap();
+    assert!(second.not_kept.is_some());
+    sandbox.write(&refund_agent(3));
+    let third = next(&sandbox, Some(&second)).unwrap();
+    assert!(third.database.is_in_memory);
+    other.execute_batch("ROLLBACK").unwrap();
+    sandbox.write(&refund_agent(4));
+    let fourth = next(&sandbox, Some(&third)).unwrap();
+    assert!(!fourth.database.is_in_memory && fourth.not_kept.is_none());
+    assert_eq!((ids(&third).len(), ids(&fourth).len()), (3, 4));
+}
+
+#[test]
+fn runs_whose_steps_were_read_are_of_one_instant_from_then_on() {
+    let sandbox = Sandbox::new();
+    sandbox.write(&refund_agent(1));
+    let runs = sandbox.catalog();
+    let mut has_read = false;
+    let selected = runs.select(
+        &"args~refund".parse().unwrap(),
+        true,
+        now(),
+        &CancelToken::default(),
+        |_| has_read = true,
+    );
+    runs.count(&selected.unwrap()).unwrap();
+    assert!(has_read);
+    sandbox.write(&refund_agent(2));
+    assert!(next(&sandbox, None).unwrap().not_kept.is_some(), "it waits");
+    runs.end_reading().unwrap();
+    assert!(next(&sandbox, None).unwrap().not_kept.is_none());
+}
+
+#[test]
 fn a_folder_without_runs_has_none() {
     let folder = tempfile::tempdir().unwrap();
     let store = FactsStore::new(folder.path());

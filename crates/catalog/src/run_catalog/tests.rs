@@ -330,6 +330,28 @@ fn runs_of_a_mirror_that_cannot_be_opened_are_missing_until_it_can() {
 }
 
 #[test]
+fn damage_of_one_database_leaves_the_other() {
+    for is_of_bucket in [false, true] {
+        let machine = Machine::new(&[], 0);
+        machine.here.write(&run(1));
+        (2..40).for_each(|number| machine.send(&run(number)));
+        let mirror = machine.mirror.path().join("cache/mirror-7.sqlite");
+        let files = [machine.here.database(), mirror];
+        let runs = machine.runs();
+        runs.end_reading().unwrap();
+        let damaged = &files[usize::from(is_of_bucket)];
+        let mut bytes = fs::read(damaged).unwrap();
+        // With another change counter, pages in memory are read again.
+        bytes[24..28].fill(0xff);
+        bytes[4096..].fill(0);
+        fs::write(damaged, bytes).unwrap();
+        assert!(runs.census(true).is_err());
+        let there = files.each_ref().map(|file| file.exists());
+        assert_eq!(there, [is_of_bucket, !is_of_bucket]);
+    }
+}
+
+#[test]
 fn trials_of_a_bucket_are_counted_and_left_out() {
     let machine = Machine::new(&[], 0);
     for number in 1..=4_u32 {
