@@ -1,5 +1,6 @@
 //! [`KnownFacts`]: the facts of all runs, for every question of the page over them; at most two seconds behind the files.
 
+use std::fmt::Display;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -8,7 +9,7 @@ use axum::http::StatusCode;
 use parking_lot::Mutex;
 use tracer_catalog::query::RunQuery;
 use tracer_catalog::{DatabaseError, FactsStore, ReadingProgress, RunCatalog, SelectedRuns, Survey};
-use tracer_runs::{CancelToken, StoreError};
+use tracer_runs::CancelToken;
 use tracer_sdk::format::Timestamp;
 
 use super::answer::ApiError;
@@ -98,6 +99,8 @@ struct FactsState {
     took: Duration,
     /// Time before which facts are stale.
     not_before: Option<Instant>,
+    /// Why a reading in a thread kept nothing, until a request is answered with it.
+    failed: Option<DatabaseError>,
 }
 
 /// Facts of all runs.
@@ -171,18 +174,18 @@ impl KnownFacts {
     ///
     /// The database cannot be read.
     pub(super) fn open(&self, known: &KnownRuns) -> Result<RunCatalog, ApiError> {
-        let opened = known.catalog.lock().reopen();
-        opened.map_err(|error| self.unreadable(&error))
+        let catalog = known.catalog.lock();
+        let opened = catalog.reopen().map_err(|error| self.unreadable(&error))?;
+        match &opened.unread_bucket {
+            // Its runs are there, and cannot be read now.
+            Some(error) if catalog.unread_bucket.is_none() => Err(unreadable(error)),
+            _ => Ok(opened),
+        }
     }
 
     /// The answer to a request whose question to the database failed.
     pub(super) fn unreadable(&self, error: &DatabaseError) -> ApiError {
-        self.shared.state.lock().known = None;
-        ApiError::new(
-            StatusCode::INTERNAL_SERVER_ERROR,
-            "unreadable_data_directory",
-            error.to_string(),
-        )
+        self.shared.unreadable(error)
     }
 
     /// The runs that match a query: its terms on runs by their facts, those on steps by reading the steps. The last
@@ -229,6 +232,11 @@ impl KnownFacts {
 }
 
 impl SharedFacts {
+    fn unreadable(&self, error: &DatabaseError) -> ApiError {
+        self.state.lock().known = None;
+        unreadable(error)
+    }
+
     /// Waits for the look of another request, as long as somebody waits for this one.
     fn wait_for_look(&self) -> Result<parking_lot::MutexGuard<'_, ()>, ApiError> {
         if let Some(looking) = self.looking.try_lock() {
@@ -265,7 +273,12 @@ impl SharedFacts {
         if let Some(progress) = *shared.reading.lock() {
             return Ok(Facts::Reading(progress));
         }
-        let known = shared.state.lock().known.clone();
+        let mut state = shared.state.lock();
+        if let Some(error) = state.failed.take() {
+            return Err(unreadable(&error));
+        }
+        let known = state.known.clone();
+        drop(state);
         let looked = Instant::now();
         let survey = {
             let compared = known.as_ref().map(|known| known.compared.lock());
@@ -292,7 +305,8 @@ impl SharedFacts {
             shared.read_aside(survey);
             return Ok(Facts::Reading(progress));
         }
-        let known = Arc::new(read(survey, cancel, |_| ()).ok_or_else(ApiError::internal)?);
+        let read = read(survey, cancel, |_| ()).map_err(|error| shared.unreadable(&error))?;
+        let known = Arc::new(read.ok_or_else(ApiError::internal)?);
         shared.remember(&known, looked, took);
         Ok(Facts::All(known))
     }
@@ -311,7 +325,10 @@ impl SharedFacts {
             let progress = |progress| *shared.reading.lock() = Some(progress);
             let known = read(survey, &CancelToken::default(), progress);
             let mut state = shared.state.lock();
-            state.known = known.map(Arc::new);
+            (state.known, state.failed) = match known {
+                Ok(known) => (known.map(Arc::new), None),
+                Err(error) => (None, Some(error)),
+            };
             state.looked = None;
             *shared.reading.lock() = None;
         };
@@ -325,14 +342,18 @@ impl SharedFacts {
     }
 }
 
-/// Reads the runs that have to be read; `None` when reading was cancelled, or nothing can be kept.
-fn read(survey: Survey, cancel: &CancelToken, progress: impl FnMut(ReadingProgress)) -> Option<KnownRuns> {
-    let catalog = survey.open(cancel, progress).ok()?;
-    (catalog.unread == 0).then(|| KnownRuns::new(catalog).ok())?
+/// Reads the runs that have to be read; `None` when reading was cancelled.
+fn read(
+    survey: Survey,
+    cancel: &CancelToken,
+    progress: impl FnMut(ReadingProgress),
+) -> Result<Option<KnownRuns>, DatabaseError> {
+    let catalog = survey.open(cancel, progress)?;
+    (catalog.unread == 0).then(|| KnownRuns::new(catalog)).transpose()
 }
 
 /// The runs cannot be listed.
-pub(super) fn unreadable(error: &StoreError) -> ApiError {
+pub(super) fn unreadable(error: &impl Display) -> ApiError {
     ApiError::new(
         StatusCode::INTERNAL_SERVER_ERROR,
         "unreadable_data_directory",
@@ -375,6 +396,20 @@ mod tests {
             !Arc::ptr_eq(&third, &second),
             "nor what was known before a run was deleted"
         );
+    }
+
+    #[test]
+    fn a_database_that_is_deleted_is_an_error_until_the_files_are_scanned() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = tracer_sdk::testing::capture(|| tracer_sdk::tool_call("search").record());
+        run.save(folder.path()).unwrap();
+        let facts = KnownFacts::new(FactsStore::new(folder.path()));
+        let first = known(facts.now().unwrap());
+        let count = |known| Ok::<_, ApiError>(facts.open(known)?.census(true).unwrap().ids.len());
+        assert_eq!(count(&first).unwrap(), 1);
+        std::fs::remove_dir_all(folder.path().join("cache")).unwrap();
+        assert!(count(&first).is_err());
+        assert_eq!(count(&known(facts.now().unwrap())).unwrap(), 1);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use serde::Serialize;
 use tracer_catalog::query::{QueryError, RunQuery};
-use tracer_catalog::{ListedRun, ReadingProgress, RunOrder};
+use tracer_catalog::{ListedRun, ReadingProgress};
 use tracer_insight::units;
 use tracer_runs::{NamePattern, RunFilter, RunStatus, RunSummary, StoreError};
 use tracer_sdk::format::{SPEC_VERSION, TraceId};
@@ -160,9 +160,8 @@ pub(crate) fn listed(viewer: &Viewer) -> Result<Vec<RunSummary>, ApiError> {
         let all = viewer
             .facts()
             .select(&known, &runs, &RunQuery::default(), units::now())?;
-        let listed = runs.page(&all, RunOrder::default(), 0, usize::MAX, false);
-        let listed = listed.map_err(|error| viewer.facts().unreadable(&error))?;
-        let directories = listed.into_iter().map(|run| run.directory);
+        let directories = runs.directories(&all);
+        let directories = directories.map_err(|error| viewer.facts().unreadable(&error))?;
         return Ok(viewer.facts().store().summaries(directories));
     }
     let listed = viewer.runs().store().list();
