@@ -18,6 +18,8 @@ use tracer_format::{EventType, SpanId, Timestamp, names};
 
 /// Maximum number of remembered tools of a run whose results have not come.
 const MAX_CLOSED_TOOLS: usize = 64;
+/// Maximum number of IDs of closed tools that are told apart; a later one is that of its own branch alone.
+const MAX_CLOSED_IDS: usize = 4096;
 
 /// Maximum number of spans of a run whose last outcome is remembered.
 const MAX_ENDINGS: usize = 1024;
@@ -136,7 +138,9 @@ impl RunCalls {
     pub(super) fn add_closed_tool(&mut self, tool: ClosedTool) {
         if self.has_bodies {
             let is_repeated = self.closed_ids.contains_key(&tool.call_id);
-            self.closed_ids.insert(tool.call_id.clone(), is_repeated);
+            if is_repeated || self.closed_ids.len() < MAX_CLOSED_IDS {
+                self.closed_ids.insert(tool.call_id.clone(), is_repeated);
+            }
             self.closed_tools.push_back(tool);
             let too_many = self.closed_tools.len().saturating_sub(MAX_CLOSED_TOOLS);
             self.closed_tools.drain(..too_many);
