@@ -107,28 +107,35 @@ fn a_secret_in_a_librarys_field_is_redacted() {
     );
 }
 
+/// A model call whose request and reply are logged.
+fn chat(messages: &serde_json::Value) {
+    let request = json!({"messages": messages});
+    info_span!("chat", gen_ai.operation.name = "chat").in_scope(|| {
+        trace!(target: "rig::completions", "request: {request}");
+        trace!(target: "rig::completions", "reply: {}", json!({"choices": []}));
+    });
+}
+
+/// A tool that has run, with the ID `c1`.
+fn weather_tool() {
+    info_span!(
+        "tool",
+        gen_ai.operation.name = "execute_tool",
+        gen_ai.tool.name = "weather",
+        gen_ai.tool.call.id = "c1"
+    )
+    .in_scope(|| ());
+}
+
 #[test]
 fn a_request_that_names_no_result_leaves_it_to_the_next() {
-    let chat = |messages: serde_json::Value| {
-        let request = json!({"messages": messages});
-        info_span!("chat", gen_ai.operation.name = "chat").in_scope(|| {
-            trace!(target: "rig::completions", "request: {request}");
-            trace!(target: "rig::completions", "reply: {}", json!({"choices": []}));
-        });
-    };
     let run = run(|| {
         let _agent = info_span!("agent", agent.name = "calc").entered();
-        chat(json!([]));
-        info_span!(
-            "tool",
-            gen_ai.operation.name = "execute_tool",
-            gen_ai.tool.name = "weather",
-            gen_ai.tool.call.id = "c1"
-        )
-        .in_scope(|| ());
+        chat(&json!([]));
+        weather_tool();
         // Another conversation of the run asks before the one that has the result.
-        chat(json!([{"role": "user", "content": "Which ferry leaves first?"}]));
-        chat(json!([{"role": "tool", "tool_call_id": "c1", "content": "7 C"}]));
+        chat(&json!([{"role": "user", "content": "Which ferry leaves first?"}]));
+        chat(&json!([{"role": "tool", "tool_call_id": "c1", "content": "7 C"}]));
     });
     let tool = payload(&records(&run, EventType::ToolCall)[0].payload);
     assert_eq!(tool["result"], "7 C");
@@ -138,13 +145,6 @@ fn a_request_that_names_no_result_leaves_it_to_the_next() {
 
 #[test]
 fn an_agent_that_takes_over_brings_the_result() {
-    let chat = |messages: serde_json::Value| {
-        let request = json!({"messages": messages});
-        info_span!("chat", gen_ai.operation.name = "chat").in_scope(|| {
-            trace!(target: "rig::completions", "request: {request}");
-            trace!(target: "rig::completions", "reply: {}", json!({"choices": []}));
-        });
-    };
     let agent = |name: &str| {
         info_span!(
             "invoke_agent",
@@ -155,16 +155,10 @@ fn an_agent_that_takes_over_brings_the_result() {
     let run = run(|| {
         let _run = info_span!("run", agent.name = "desk").entered();
         agent("front").in_scope(|| {
-            chat(json!([]));
-            info_span!(
-                "tool",
-                gen_ai.operation.name = "execute_tool",
-                gen_ai.tool.name = "weather",
-                gen_ai.tool.call.id = "c1"
-            )
-            .in_scope(|| ());
+            chat(&json!([]));
+            weather_tool();
         });
-        agent("back").in_scope(|| chat(json!([{"role": "tool", "tool_call_id": "c1", "content": "7 C"}])));
+        agent("back").in_scope(|| chat(&json!([{"role": "tool", "tool_call_id": "c1", "content": "7 C"}])));
     });
     let tool = payload(&records(&run, EventType::ToolCall)[0].payload);
     assert_eq!(tool["result"], "7 C");

@@ -65,7 +65,7 @@ struct FoundSpan {
     repeats: Vec<LinePlace>,
     /// The parent of the call, where that says more than its own span's.
     parent: Option<SpanId>,
-    /// That parent is only the row of its conversation, in the place that its own span has.
+    /// `true` where the parent is only the row of its conversation, in the place that its own span has.
     is_only_in_row: bool,
     /// Nothing said that parent.
     is_guess: bool,

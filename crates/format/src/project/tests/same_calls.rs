@@ -60,6 +60,19 @@ fn payload(records: &[Record], number: u64) -> Value {
 
 use EventType::{LlmCall, ToolCall, Unknown};
 
+/// The reports of these spans, each on a line of its own.
+fn reports_of(spans: &[SpanRecord], event_type: impl Fn(u64) -> EventType) -> Vec<CallReport> {
+    let reports = (0..).zip(spans).map(|(line, span)| {
+        let place = LinePlace {
+            offset: line,
+            length: 0,
+            line,
+        };
+        CallReport::of(span, event_type(line), place).unwrap()
+    });
+    reports.collect()
+}
+
 #[test]
 fn the_four_spans_of_adk_are_one_call() {
     let request = json!({"model": "gpt-4o-mini", "contents": [{"role": "user", "parts": [{"text": "Hi"}]}]});
@@ -329,17 +342,7 @@ fn the_tokens_of_a_call_stay_with_the_first_that_has_them() {
         span(3, 1, "chat", (1, 9), recorded("b", tokens.clone())),
         span(4, 1, "chat", (1, 9), recorded("c", tokens)),
     ];
-    let facts: Vec<_> = (0..)
-        .zip(&spans)
-        .map(|(line, span)| {
-            let place = LinePlace {
-                offset: line,
-                length: 0,
-                line,
-            };
-            CallReport::of(span, LlmCall, place).unwrap()
-        })
-        .collect();
+    let facts = reports_of(&spans, |_| LlmCall);
     let same = correlate(&facts, |_| None, |_| None);
     let counted_in = |span: &SpanRecord| same.counted_in(span.span_id);
     let third = spans[1].span_id;
@@ -1471,18 +1474,7 @@ fn a_call_is_in_the_row_that_any_of_its_reports_names() {
 #[test]
 fn a_row_is_no_other_place_than_that_of_its_calls() {
     let spans = [row(2, 1, 1, (1, 8)), turn(3, 1, 1, (1, 2)), turn(4, 1, 2, (1, 2))];
-    let reports: Vec<CallReport> = (0..)
-        .zip(&spans)
-        .map(|(line, span)| {
-            let place = LinePlace {
-                offset: line,
-                length: 0,
-                line,
-            };
-            let event_type = if line == 0 { Unknown } else { LlmCall };
-            CallReport::of(span, event_type, place).unwrap()
-        })
-        .collect();
+    let reports = reports_of(&spans, |line| if line == 0 { Unknown } else { LlmCall });
     let found = correlate(&reports, |_| None, |_| None);
     assert_eq!(
         found.parent_of(1, spans[1].parent_span_id),
