@@ -336,7 +336,7 @@ impl RunCatalog {
             } else {
                 self.end_reading()?;
                 let matching = self.match_steps(&undecided, &StepTest::new(query), cancel, &mut progress)?;
-                // What is read of the selection is of one instant.
+                // All that is read of the selection is of one instant.
                 self.database.begin()?;
                 matching
             };

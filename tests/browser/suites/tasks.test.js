@@ -146,7 +146,7 @@ describe("it takes", () => {
     const copied = await page.evaluate(() => navigator.clipboard.readText());
     assert.match(copied, /^curl -N "\$\{OPENAI_BASE_URL:-https:\/\/api\.openai\.com\/v1\}\/chat\/completions"/);
     assert.deepEqual(JSON.parse(copied.slice(copied.indexOf("\n{"), copied.lastIndexOf("JSON"))), request);
-    // What the shell gives to `curl` is the request that was recorded.
+    // The shell gives `curl` the request that was recorded.
     const shell = ["-c", `curl() { cat; }\n${copied}`];
     assert.deepEqual(JSON.parse(execFileSync("sh", shell, { encoding: "utf8" })), request);
     await page.locator(ROWS).filter({ hasText: "answer 3" }).click();

@@ -71,7 +71,7 @@ impl Monitor {
     /// A call that was reserved ended, and its record is written; its place stays taken.
     pub(crate) fn finish(&mut self, elapsed: Duration) {
         if self.tripped.is_none() {
-            // What it trips is kept.
+            // A limit that it trips is kept.
             let _ = self.check_duration(elapsed);
         }
     }

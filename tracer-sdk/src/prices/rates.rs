@@ -427,7 +427,7 @@ impl ChargeSum {
     }
 }
 
-/// What is no text.
+/// Kinds of tokens that are no text.
 const MEDIA: [RateKind; 6] = [
     RateKind::InputAudio,
     RateKind::InputImage,

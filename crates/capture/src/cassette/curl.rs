@@ -39,7 +39,7 @@ pub enum CurlError {
 pub struct CurlCommand {
     /// The command, for `sh` and what understands it.
     pub command: String,
-    /// What it takes from the environment, and what was redacted in it.
+    /// Variables of the environment that it takes, and redacted values.
     pub note: String,
 }
 

@@ -123,7 +123,7 @@ fn next_line(rest: &[u8]) -> (StreamFrame, usize) {
             return (StreamFrame::raw(rest.get(..end).unwrap_or(rest)), end);
         };
         let data = line.strip_prefix("data:").unwrap_or(line).trim_start();
-        // What is before is read only where it is needed, not again for each line.
+        // The text before it is read only where it is needed, not again for each line.
         if let Some(json) = inline_json(data.trim_end())
             && let Ok(before) = std::str::from_utf8(rest.get(..end - data.len()).unwrap_or_default())
         {

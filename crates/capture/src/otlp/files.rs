@@ -113,7 +113,7 @@ impl<'a> OtlpFile<'a> {
     /// The documents of `reader`, which may be compressed with gzip.
     pub fn new(reader: impl Read + 'a) -> Self {
         let mut plain = BufReader::with_capacity(BUFFER_BYTES, reader);
-        // What cannot be read says so with its first document.
+        // A file that cannot be read says so with its first document.
         let is_packed = plain.fill_buf().is_ok_and(|head| head.starts_with(&GZIP_MAGIC));
         let reader: Box<dyn BufRead + 'a> = if is_packed {
             Box::new(BufReader::with_capacity(BUFFER_BYTES, MultiGzDecoder::new(plain)))

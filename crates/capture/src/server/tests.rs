@@ -786,7 +786,7 @@ async fn what_is_accepted_reaches_the_upstream_as_it_was_sent() {
         .await
         .unwrap();
     assert_eq!(refused.status(), 400);
-    // What came by gRPC is kept here, and counted by itself: the upstream has refused nothing.
+    // Requests by gRPC are kept here, and counted by themselves: the upstream has refused nothing.
     let statistics = ended(server).await;
     assert_eq!(statistics.unforwarded_grpc_requests, 1);
     assert_eq!(statistics.unforwarded_requests, 0);

@@ -903,7 +903,7 @@ impl RunWriter {
                 lines.clear();
             }
         });
-        // What was not read whole must not replace the log.
+        // A log that was not read whole must not be replaced.
         let written = read.and_then(|()| {
             outcome
                 .and_then(|()| write_all(file.as_mut(), &lines))

@@ -281,7 +281,7 @@ impl RunUploader {
             },
             sent => sent.map(|_| false),
         };
-        // What is left over is removed by the bucket's own rule where this fails, too.
+        // Parts that are left over are removed by the bucket's own rule where this fails, too.
         let _ = upload.abort().await;
         match sent {
             // The bucket was there a moment ago: the upload is gone, perhaps completed by a request whose answer was lost.

@@ -88,7 +88,7 @@ struct CurlAnswer {
     spec_version: &'static str,
     /// Null where the request was not kept.
     command: Option<String>,
-    /// What the command takes from the environment, and what was redacted in it; or why there is none.
+    /// Variables of the environment that the command takes, and redacted values; or why there is none.
     note: String,
 }
 
