@@ -94,8 +94,14 @@ impl CauseKind {
         self.names().1
     }
 
+    /// Returns whether the provider or the model kept the last answer back, or could not give it: the reason for what the
+    /// run lacks.
+    pub(crate) const fn is_withheld(self) -> bool {
+        matches!(self, Self::Refused | Self::ContentFilter | Self::MalformedCall)
+    }
+
     /// The guardrail that an error names, by the setting in its message.
-    pub(super) fn of_guardrail(message: &str) -> Self {
+    pub(crate) fn of_guardrail(message: &str) -> Self {
         const SETTINGS: [(&str, CauseKind); 8] = [
             ("stop_on_loop", CauseKind::GuardrailLoop),
             ("max_llm_calls", CauseKind::GuardrailLlmCalls),
@@ -127,30 +133,21 @@ impl CauseKind {
             Self::Network => ("network", "Network error"),
             Self::ToolNotFound => ("tool_not_found", "Tool not found"),
             Self::WrongArguments => ("wrong_arguments", "Wrong arguments for a tool"),
-            Self::ToolError => ("tool_error", "A tool failed"),
-            Self::ModelError => ("model_error", "A model call failed"),
-            Self::ProgramError => ("program_error", "The program failed"),
-            Self::Panic => ("panic", "The program panicked"),
+            Self::ToolError => ("tool_error", "Failed"),
+            Self::ModelError => ("model_error", "Failed"),
+            Self::ProgramError => ("program_error", "Failed"),
+            Self::Panic => ("panic", "Panicked"),
             Self::Cancelled => ("cancelled", "Cancelled"),
-            Self::GuardrailLoop => ("guardrail_stop_on_loop", "Stopped by the guardrail stop_on_loop"),
-            Self::GuardrailLlmCalls => (
-                "guardrail_max_llm_calls",
-                "Stopped by the guardrail max_llm_calls",
-            ),
-            Self::GuardrailToolCalls => (
-                "guardrail_max_tool_calls",
-                "Stopped by the guardrail max_tool_calls",
-            ),
-            Self::GuardrailEvents => ("guardrail_max_events", "Stopped by the guardrail max_events"),
-            Self::GuardrailDuration => (
-                "guardrail_max_duration_s",
-                "Stopped by the guardrail max_duration_s",
-            ),
-            Self::GuardrailCost => ("guardrail_max_cost_usd", "Stopped by the guardrail max_cost_usd"),
+            Self::GuardrailLoop => ("guardrail_stop_on_loop", "Stopped by the loop guardrail"),
+            Self::GuardrailLlmCalls => ("guardrail_max_llm_calls", "Stopped by a guardrail"),
+            Self::GuardrailToolCalls => ("guardrail_max_tool_calls", "Stopped by a guardrail"),
+            Self::GuardrailEvents => ("guardrail_max_events", "Stopped by a guardrail"),
+            Self::GuardrailDuration => ("guardrail_max_duration_s", "Stopped by a guardrail"),
+            Self::GuardrailCost => ("guardrail_max_cost_usd", "Stopped by a guardrail"),
             Self::Guardrail => ("guardrail", "Stopped by a guardrail"),
-            Self::LoopIdentical => ("loop_identical", "Repeated the same step"),
-            Self::LoopAlternating => ("loop_alternating", "Repeated the same steps in turn"),
-            Self::Killed => ("killed", "Its process was killed or crashed"),
+            Self::LoopIdentical => ("loop_identical", "Repeated"),
+            Self::LoopAlternating => ("loop_alternating", "Repeated"),
+            Self::Killed => ("killed", "Interrupted: its process is gone"),
             Self::NoAnswer => ("no_answer", "Ended without an answer"),
             Self::EmptyAnswer => ("empty_answer", "The last answer is empty"),
             Self::Refused => ("refused", "The model refused"),

@@ -54,17 +54,6 @@ pub(crate) struct AnswerProblem<'a> {
     pub(crate) detail: Option<String>,
 }
 
-impl AnswerProblem<'_> {
-    /// Returns whether the provider or the model kept the answer back, or could not give it: the reason for what the
-    /// run lacks.
-    pub(crate) fn is_withheld(&self) -> bool {
-        matches!(
-            self.kind,
-            CauseKind::Refused | CauseKind::ContentFilter | CauseKind::MalformedCall
-        )
-    }
-}
-
 /// Problem of the last answer; `None` when there is none, when it cannot be known, or when its call failed.
 pub(crate) fn problem<'a>(steps: &'a [Step<'a>]) -> Option<AnswerProblem<'a>> {
     let is_model = |step: &&Step<'_>| step.record.event_type() == EventType::LlmCall;

@@ -9,7 +9,7 @@ pub mod comparison;
 pub mod conversation;
 pub mod cost;
 pub mod digest;
-mod failure_cause;
+pub mod failure;
 pub mod fold;
 mod in_flight;
 pub mod json;
@@ -42,7 +42,7 @@ pub mod step_order;
 pub mod step_remarks;
 pub mod step_summary;
 pub mod steps;
-pub mod summary;
+mod summary;
 #[cfg(any(test, feature = "testing"))]
 #[doc(hidden)]
 pub mod testing;

@@ -68,6 +68,24 @@ impl MarkedText {
         self
     }
 
+    /// Adds what is said of it, behind a colon; nothing where that is empty.
+    pub(crate) fn and_said(self, said: Self) -> Self {
+        if said.plain().is_empty() {
+            self
+        } else {
+            self.with(": ").and(said)
+        }
+    }
+
+    /// The text as a sentence with one full stop.
+    pub(crate) fn stopped(self) -> Self {
+        if self.plain().ends_with(['.', '!', '?', '…']) {
+            self
+        } else {
+            self.with(".")
+        }
+    }
+
     /// The text with its content marked, on one line.
     pub fn marked(&self) -> String {
         let parts = self.parts.iter().map(|part| match part {

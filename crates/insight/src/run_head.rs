@@ -90,14 +90,19 @@ impl RunHead {
 
     /// The outcome in one sentence. `steps` are all steps, or the key steps of a long run.
     pub fn sentence(&self, steps: &[Step<'_>]) -> String {
-        let is_part = (steps.len() as u64) < self.totals.steps;
         summary::sentence(
             self.status,
             steps,
-            is_part.then_some(&self.totals),
+            self.totals_beyond(steps),
             self.duration.filter(|_| self.status == RunStatus::Running),
             self.problem_count() > 0,
         )
+        .plain()
+    }
+
+    /// Its totals where it has more steps than these.
+    pub(crate) fn totals_beyond(&self, steps: &[Step<'_>]) -> Option<&Totals> {
+        Some(&self.totals).filter(|totals| (steps.len() as u64) < totals.steps)
     }
 
     /// Its counts in words: see [`Totals::words`].

@@ -8,11 +8,12 @@ use tracer_sdk::format::{
     ErrorPayload, EventType, Payload, Record, SPANS_FILE, StoredTime, Timestamp, Usage,
 };
 
+use crate::failure::is_exit_code;
 use crate::status::RunStatus;
 use crate::step_kind::StepKind;
 use crate::step_summary::prompt_summary;
 use crate::value_summary;
-use crate::{loops, step_summary, steps, summary, text};
+use crate::{loops, step_summary, steps, text};
 
 /// Bytes that are read of each end of a log.
 const MAX_BYTES: u64 = 1024 * 1024;
@@ -193,7 +194,7 @@ impl PreviewReading {
         if self.status == RunStatus::Failed {
             match &record.payload {
                 Payload::Error(error) => {
-                    self.is_exit_code = summary::is_exit_code(error);
+                    self.is_exit_code = is_exit_code(error);
                     self.error = Some(error_words(error));
                 }
                 payload => {

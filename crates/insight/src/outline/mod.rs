@@ -1,6 +1,7 @@
 //! A run, or one of its steps, as a text for a model: within a budget of tokens, and with all content of the trace marked.
 
 mod budget;
+mod causes;
 mod further;
 mod rows;
 mod step;
@@ -13,11 +14,12 @@ use tracer_runs::RecordError;
 use tracer_sdk::format::{Payload, RunMeta, TraceId};
 
 use crate::conversation::{Conversation, Message, MessagePart, Speaker};
-use crate::failure_cause::{self, FailureCause};
+use crate::failure::{self, FailureCause, reference};
 use crate::marked_text::{LEGEND, MarkedText};
 use crate::run_head::{RunHead, UNNAMED};
 use crate::run_steps::RunSteps;
 use crate::status::RunStatus;
+use crate::step_remarks::NOT_RUN;
 use crate::steps::{self, Step};
 use crate::{summary, text, units};
 
@@ -132,7 +134,7 @@ impl RunOutline<'_> {
     /// All facts of the run; of a failure only its causes and the steps that show them.
     fn text(&self, budget: TokenBudget, is_failure: bool) -> String {
         let bytes = budget.bytes();
-        let causes = failure_cause::explain(self.head, self.meta, self.steps);
+        let causes = causes::causes(self.head, self.meta, self.steps);
         let mut lines = self.first_lines(&causes, bytes);
         let more = self.more();
         let mut room = bytes.saturating_sub(size(&lines) + more.len() + 1);
@@ -222,12 +224,37 @@ impl RunOutline<'_> {
                 format!("cause ({}): {sentence}", cause.kind.code())
             }
             (None, RunStatus::Running) => "cause: none, it has not ended".to_owned(),
-            (None, _) => match failure_cause::despite_a_good_end(head, self.steps) {
-                Some(found) => format!("cause: none, {}", found.marked_within(bytes / 3)),
+            (None, _) => match self.despite_a_good_end() {
+                Some(found) => format!("cause: none. {}", found.marked_within(bytes / 3)),
                 None => "cause: none, nothing is wrong with this run".to_owned(),
             },
         };
         vec![LEGEND.to_owned(), run.marked(), why]
+    }
+
+    /// Remarks on a run that ended without a cause of failure: that it waits for a person, which of its calls failed, that
+    /// ends of calls were not seen. `None` where all is well.
+    fn despite_a_good_end(&self) -> Option<MarkedText> {
+        let totals = &self.head.totals;
+        let is_waiting = self.steps.iter().any(|step| step.record.is_waiting());
+        if !is_waiting && totals.failed_calls + totals.unknown_calls + totals.not_run_calls == 0 {
+            return None;
+        }
+        let mut found = summary::ended_ok(self.steps, self.head.totals_beyond(self.steps));
+        if totals.unknown_calls > 0 {
+            let calls = text::counted(totals.unknown_calls, "call");
+            found = found.with(format!(" {calls} of unknown outcome."));
+        }
+        if totals.not_run_calls > 0 {
+            let calls = text::counted(totals.not_run_calls, "call");
+            found = found.with(format!(" {calls} asked for, not run"));
+            let asking = failure::last(self.steps, |step| step.record.meta.contains_key(NOT_RUN));
+            if let Some(step) = asking {
+                found = found.with(", the last by ").and(reference(step));
+            }
+            found = found.stopped();
+        }
+        Some(found)
     }
 
     fn more(&self) -> String {
@@ -254,7 +281,7 @@ impl RunOutline<'_> {
     /// The text of the last answer.
     fn answer(&self) -> Option<String> {
         let is_model = |step: &Step<'_>| matches!(step.record.payload, Payload::LlmCall { .. });
-        let last = summary::last(self.steps, is_model)?;
+        let last = failure::last(self.steps, is_model)?;
         let answer = Conversation::from_payload(&last.record.payload)?.answer;
         first_text(answer.iter())
     }

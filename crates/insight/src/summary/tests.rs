@@ -1,7 +1,7 @@
 //! The exact sentences.
 
 use serde_json::json;
-use tracer_sdk::format::{OtherMarks, RecordedStatus, Timestamp, Usage};
+use tracer_sdk::format::{ErrorPayload, OtherMarks, Payload, RecordedStatus, Timestamp, Usage};
 
 use super::*;
 use crate::sample_run::{Sample, error, failed_tool, llm, loop_warning, state, structural, tool};
@@ -9,13 +9,8 @@ use crate::steps;
 
 fn summary(status: RunStatus, sample: &Sample) -> String {
     let sources = sample.sources();
-    sentence(
-        status,
-        &steps::steps(&sources, None),
-        None,
-        Some(8_230_000),
-        false,
-    )
+    let steps = steps::steps(&sources, None);
+    sentence(status, &steps, None, Some(8_230_000), false).plain()
 }
 
 fn lookup() -> Payload {
@@ -120,7 +115,7 @@ fn a_failure_names_the_call_that_caused_it() {
         )));
     assert_eq!(
         summary(RunStatus::Failed, &sample),
-        "Failed at #2 refund_api: AgentError: refund failed: no answer in 5 s."
+        "Timed out at #2 refund_api: TimeoutError: no answer in 5 s."
     );
 }
 
@@ -149,7 +144,11 @@ fn a_failure_without_an_error_says_what_is_known() {
     );
     assert_eq!(
         summary(RunStatus::Failed, &Sample::new().step(refused())),
-        "Failed; the last failed call is #1 refund_api: TimeoutError: no answer in 5 s."
+        "Timed out at #1 refund_api: TimeoutError: no answer in 5 s."
+    );
+    assert_eq!(
+        summary(RunStatus::Failed, &Sample::new().step(refused()).step(lookup())),
+        "Failed without saying why; the last failed call is #1 refund_api: TimeoutError: no answer in 5 s."
     );
 }
 
@@ -191,7 +190,7 @@ fn a_cancelled_run_was_in_what_it_left_open() {
     sources[0].in_flight = true;
     let steps = steps::steps(&sources, None);
     assert_eq!(
-        sentence(RunStatus::Failed, &steps, None, None, false),
+        sentence(RunStatus::Failed, &steps, None, None, false).plain(),
         "Cancelled in #1 lookup_customer."
     );
 }
@@ -208,7 +207,7 @@ fn a_call_that_its_run_outlived_is_not_where_it_was_cancelled() {
             source.record.end = Some(source.record.ts.parse().unwrap());
         }
         let steps = steps::steps(&sources, None);
-        sentence(RunStatus::Failed, &steps, None, None, false)
+        sentence(RunStatus::Failed, &steps, None, None, false).plain()
     };
     assert_eq!(of(ended(), dropped()), "Cancelled in #2 search_kb.");
     assert_eq!(of(dropped(), ended()), "Cancelled after #2 search_kb.");
@@ -246,7 +245,7 @@ fn recorded_agent(failure: ErrorPayload, within: Payload, after: Option<Payload>
 
 fn failed_sentence(sources: &[steps::StepSource]) -> String {
     let steps = steps::steps(sources, Some(Sample::started()));
-    sentence(RunStatus::Failed, &steps, None, None, false)
+    sentence(RunStatus::Failed, &steps, None, None, false).plain()
 }
 
 #[test]
@@ -344,7 +343,7 @@ fn a_step_that_has_not_ended_is_where_the_run_is() {
     let mut sources = sample.sources();
     sources[1].in_flight = true;
     let steps = steps::steps(&sources, None);
-    let summary = |status| sentence(status, &steps, None, None, false);
+    let summary = |status| sentence(status, &steps, None, None, false).plain();
     assert_eq!(summary(RunStatus::Running), "Running; now in #2 search_kb.");
     assert_eq!(
         summary(RunStatus::Interrupted),
@@ -357,7 +356,7 @@ fn a_sentence_about_a_damaged_run_claims_no_more_than_was_read() {
     let sample = Sample::new().step(lookup());
     let sources = sample.sources();
     let steps = steps::steps(&sources, None);
-    let summary = |status, steps: &[Step<'_>]| sentence(status, steps, None, None, true);
+    let summary = |status, steps: &[Step<'_>]| sentence(status, steps, None, None, true).plain();
     assert_eq!(
         summary(RunStatus::Ok, &steps),
         "Ended ok: lookup_customer. A part of it cannot be read."
@@ -396,7 +395,7 @@ fn a_call_without_a_result_has_not_failed() {
         let steps = steps::steps(sources, None);
         let shown = steps[0].summary().output;
         (
-            sentence(RunStatus::Ok, &steps, None, None, false),
+            sentence(RunStatus::Ok, &steps, None, None, false).plain(),
             shown,
             steps[0].failed(),
         )
@@ -471,7 +470,7 @@ fn an_answer_that_was_withheld_is_the_reason() {
             summary(RunStatus::Ok, &sample),
             format!("Ended ok: demo-model. {expected}")
         );
-        assert_eq!(summary(RunStatus::Failed, &sample), format!("Failed; {expected}"));
+        assert_eq!(summary(RunStatus::Failed, &sample), expected);
     }
 }
 

@@ -12,10 +12,10 @@ use super::request::RunId;
 use crate::inspect::TokensUsed;
 use crate::inspect::loops::{self, LoopReport};
 use tracer_insight::cost::CostReport;
+use tracer_insight::failure::first_cause;
 use tracer_insight::run_steps::{RowSource, TimelineRow};
 use tracer_insight::step_kind::StepKind;
 use tracer_insight::steps;
-use tracer_insight::summary;
 use tracer_insight::totals::Totals;
 
 /// The outcome of a run.
@@ -124,7 +124,7 @@ pub(crate) fn of(run: &OpenRun) -> Result<Overview, ApiError> {
     let sources = run.steps.read_key_steps().map_err(ApiError::unreadable)?;
     let steps = steps::steps(&sources, run.steps.started());
     let head = run.steps.head();
-    let cause = summary::cause(run.steps.status, &steps);
+    let cause = first_cause(run.steps.status, &steps);
     Ok(Overview {
         spec_version: SPEC_VERSION,
         run_id: run.steps.directory.trace_id,

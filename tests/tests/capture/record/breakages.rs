@@ -135,7 +135,7 @@ fn recorded_by_hand_the_cause_is_named() {
 #[test]
 fn recorded_by_attribute_the_cause_is_named() {
     assert_screens("attribute", &RECORDED);
-    let late = "Failed in #2 read: Elapsed: deadline has elapsed.";
+    let late = "Timed out in #2 read: Elapsed: deadline has elapsed.";
     assert_screens("attribute", &[("time-limit", late, "✗ Cancelled")]);
 }
 

@@ -4,7 +4,7 @@
 
 use tracer_sdk::format::ErrorPayload;
 
-use super::CauseKind;
+use crate::cause_kind::CauseKind;
 use crate::text;
 
 /// Bytes of a message that are searched.
@@ -290,17 +290,16 @@ pub(super) fn error_kind(error: &ErrorPayload, part: FailedPart) -> Option<Cause
     let error_type: String = error_type.chars().filter(|char| !"_- ".contains(*char)).collect();
     let message = text::beginning(&error.message, MAX_MESSAGE_BYTES).to_lowercase();
     let fits = |shape: &&ErrorShape| {
-        // A program passes on the errors of its calls.
-        let is_of_part = shape
-            .part
-            .is_none_or(|own| own == part || part == FailedPart::Program);
-        is_of_part
-            && (shape.types.iter().any(|name| error_type.contains(name))
-                || shape.texts.iter().any(|words| message.contains(words))
-                || shape
-                    .codes
-                    .iter()
-                    .any(|code| has_code(&message, code) || error_type == *code))
+        let says = shape.texts.iter().any(|words| message.contains(words));
+        match shape.part {
+            // A program passes on the errors of its model calls; a type of its own may have the name of one.
+            Some(own) if own != part => own == FailedPart::Model && part == FailedPart::Program && says,
+            _ => {
+                let has = |code: &&str| has_code(&message, code) || error_type == *code;
+                says || shape.types.iter().any(|name| error_type.contains(name))
+                    || shape.codes.iter().any(has)
+            }
+        }
     };
     // A type says more than a message, which may quote anything.
     let by_type = SHAPES.iter().filter(fits).find(|shape| {
