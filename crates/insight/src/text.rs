@@ -123,59 +123,43 @@ pub fn ending(text: &str, bytes: usize) -> &str {
     text.get(start.unwrap_or(0)..).unwrap_or_default()
 }
 
-/// The text, made printable, in lines of at most `columns`, broken between words where that is possible.
+/// The text, made printable, in lines of at most `columns`, broken between words where that is possible; white space is one
+/// space.
 pub fn wrap(text: &str, columns: usize) -> Vec<String> {
-    let columns = columns.max(8);
-    let mut lines = Vec::new();
-    for paragraph in text.lines() {
-        let mut line = String::new();
-        for word in paragraph.split_whitespace().map(printable) {
-            if !line.is_empty() && width(&line) + 1 + width(&word) > columns {
-                lines.push(std::mem::take(&mut line));
-            }
-            if !line.is_empty() {
-                line.push(' ');
-            }
-            for char in word.chars() {
-                if width(&line) + columns_of(char) > columns {
-                    lines.push(std::mem::take(&mut line));
-                }
-                line.push(char);
-            }
-        }
-        if !line.is_empty() {
-            lines.push(line);
-        }
-    }
-    lines
+    let paragraphs = text.lines().map(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        words.join(" ")
+    });
+    let paragraphs = paragraphs.filter(|line| !line.is_empty());
+    paragraphs
+        .flat_map(|line| wrap_as_it_is(&line, columns))
+        .collect()
 }
 
-/// One line of text in lines of at most `columns`, broken after a space where that is possible; its spaces stay.
+/// One line of text, made printable, in lines of at most `columns`, broken after a space where that is possible; its spaces stay.
 pub(crate) fn wrap_as_it_is(text: &str, columns: usize) -> Vec<String> {
     let columns = columns.max(8);
     let text = printable(text);
     let mut rest = text.trim_end();
     let mut lines = Vec::new();
-    while width(rest) > columns {
+    loop {
         let fitting = start(rest, columns);
-        // A character wider than all the room still takes its place.
-        let fitting = if fitting.is_empty() { rest } else { fitting };
+        if fitting.len() == rest.len() {
+            lines.push(rest.to_owned());
+            return lines;
+        }
+        let is_between_words = rest
+            .get(fitting.len()..)
+            .is_some_and(|next| next.starts_with(' '));
+        let indent = fitting.len() - fitting.trim_start().len();
         let cut = match fitting.trim_start().rfind(' ') {
-            Some(space)
-                if rest
-                    .get(fitting.len()..)
-                    .is_some_and(|next| !next.starts_with(' ')) =>
-            {
-                fitting.len() - fitting.trim_start().len() + space + 1
-            }
+            Some(space) if !is_between_words => indent + space + 1,
             _ => fitting.len(),
         };
         let (line, next) = rest.split_at(cut);
         lines.push(line.trim_end().to_owned());
         rest = next.trim_start_matches(' ');
     }
-    lines.push(rest.to_owned());
-    lines
 }
 
 /// A number and its noun, `1 run`, `2 runs`.

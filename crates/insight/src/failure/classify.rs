@@ -207,7 +207,7 @@ const SHAPES: [ErrorShape; 13] = [
     shape(
         CauseKind::Timeout,
         None,
-        &["timeout", "deadline", "elapsed"],
+        &["timeout", "timedout", "deadline", "elapsed"],
         &[
             "timed out",
             "timeout",

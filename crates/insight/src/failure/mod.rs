@@ -72,10 +72,12 @@ impl FailureCause {
 /// use tracer_sdk::testing::capture;
 ///
 /// let folder = tempfile::tempdir()?;
-/// capture(|| tracer_sdk::error("AgentError", "gave up")).save(folder.path())?;
+/// let refusal = serde_json::json!({"role": "assistant", "refusal": "I can't."});
+/// capture(|| tracer_sdk::llm_call("gpt-5").response(&refusal).record()).save(folder.path())?;
 /// let run = RunSteps::open(RunStore::new(folder.path()).newest()?, tracer_sdk::prices::Prices::default());
 /// let sources = run.read_key_steps()?;
-/// assert_eq!(failure(run.status, &steps(&sources, None)), None);
+/// let found = failure(run.status, &steps(&sources, None)).unwrap();
+/// assert_eq!(found.sentence.plain(), "The model refused at #1 gpt-5: I can't.");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn failure(status: RunStatus, steps: &[Step<'_>]) -> Option<FailureCause> {

@@ -125,7 +125,7 @@ fn assert_screens(recording: &str, expected: &[(&str, &str, &str)]) {
 fn recorded_by_hand_the_cause_is_named() {
     assert_screens("hand", &RECORDED);
     let (said, screen) = first_screen("hand", "time-limit");
-    let late = "Failed at #2 read: Error: the tool read was stopped by its time limit after ";
+    let late = "Timed out at #2 read: TimedOut: the tool read was stopped by its time limit after ";
     assert!(
         said.starts_with(late) && screen.contains("✗ TimedOut"),
         "{screen}"
