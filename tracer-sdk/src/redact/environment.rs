@@ -1,7 +1,7 @@
 //! The process's own secrets: literal values of environment variables with a secret-like name.
 
 use super::RedactionSettings;
-use super::keys::{Confidence, DEFAULTS, NameMeaning, RedactKeys};
+use super::keys::{DEFAULTS, NameMeaning, RedactKeys};
 use super::value::{is_path, is_placeholder};
 
 /// Shorter values would be found in ordinary text.
@@ -91,8 +91,7 @@ fn is_secret(name: &str, value: &str, keys: &RedactKeys) -> bool {
     // `SERVICE_AUTH` may as well say how to sign in.
     let is_word =
         || is_placeholder(value.as_bytes()) || MODES.iter().any(|mode| value.eq_ignore_ascii_case(mode));
-    let is_no_code = class == NameMeaning::Code && !class.hides(value.as_bytes(), Confidence::Likely);
-    !(is_harmless || is_no_code || is_number_of(class, value) || (class == NameMeaning::Token && is_word()))
+    !(is_harmless || is_number_of(class, value) || (class == NameMeaning::Token && is_word()))
 }
 
 /// Says whether the value is a number under a name that says that a token is meant: `AUTH_TOKEN=12345678` is a secret,

@@ -7,7 +7,9 @@ use crate::settings::DEFAULT_REDACT_KEYS;
 use tracer_format::Computed;
 
 use super::fold::FoldedName;
-use super::value::{is_code_number, is_number, is_placeholder, is_plausible, looks_random, looks_secret};
+use super::value::{
+    is_count, is_number, is_pattern, is_placeholder, is_plausible, looks_random, looks_secret,
+};
 
 /// Verdict of a key on the value under it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -21,55 +23,44 @@ pub(crate) enum KeyVerdict {
     SecretUnlessNumber,
 }
 
-/// Meaning of a name, the surest first.
+/// Meaning of a name, the surest last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum NameMeaning {
-    /// It names a secret.
-    Secret,
-    /// It names a token: a secret unless it is a number.
-    Token,
     /// It names a key: a secret when its value looks like one.
     Key,
-    /// It names a code of digits that people type.
-    Code,
-    /// It is a word that means other things, too: a secret when its value looks like a password.
-    Word,
+    /// It names a token: a secret unless it is a count or a mode.
+    Token,
+    /// It names a secret.
+    Secret,
 }
 
 /// Confidence that a place holds the value of its name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Confidence {
-    /// A string right behind its option in a list.
-    Listed,
-    /// A string of a value right next to its name: in a pair, a member.
-    Named,
-    /// An argument behind its option.
-    Explicit,
-    /// JSON, an element, an environment variable, a member next to its name.
-    Structured,
     /// Code and prose are as likely.
     Likely,
+    /// JSON, an element, an environment variable, a member next to its name.
+    Structured,
+    /// The argument of an option.
+    Explicit,
 }
 
 impl NameMeaning {
     /// Says whether `value` is a secret under a name that says this.
     pub(crate) fn hides(self, value: &[u8], confidence: Confidence) -> bool {
         match (self, confidence) {
-            (Self::Secret, Confidence::Likely) | (Self::Word, _) => is_plausible(value, 6),
-            (Self::Secret, _) | (Self::Token, Confidence::Listed) => !is_placeholder(value),
-            // `["pass", "fail"]`
-            (Self::Token, Confidence::Named) => {
-                let is_short_word = value.len() < 8 && value.iter().all(u8::is_ascii_alphabetic);
-                !is_short_word && !is_placeholder(value)
-            }
-            (Self::Token, Confidence::Explicit) => !is_number(value) && !is_placeholder(value),
-            (Self::Token, Confidence::Structured) => {
-                !is_number(value) && (value.len() >= 8 || is_plausible(value, 6)) && !is_placeholder(value)
-            }
+            (Self::Secret, Confidence::Likely) => is_plausible(value, 6),
+            (Self::Secret, _) => !is_placeholder(value),
             (Self::Token, Confidence::Likely) => !is_number(value) && is_plausible(value, 8),
-            (Self::Key, Confidence::Explicit) => looks_random(value) && !is_placeholder(value),
+            (Self::Token, Confidence::Structured) => {
+                let is_long = value.len() >= 8 || is_plausible(value, 6) || is_number(value);
+                is_long && !is_count(value) && !is_placeholder(value)
+            }
+            (Self::Token, Confidence::Explicit) => !is_count(value) && !is_placeholder(value),
+            (Self::Key, Confidence::Explicit) => {
+                is_plausible(value, 8) && (looks_random(value) || !is_pattern(value))
+            }
             (Self::Key, _) => looks_secret(value),
-            (Self::Code, _) => is_code_number(value) || looks_secret(value),
         }
     }
 }
@@ -181,24 +172,16 @@ const fn word(word: &'static str, ending: NameMeaning, alone: Option<NameMeaning
 }
 
 const LAST_WORDS: &[LastWord] = {
-    use NameMeaning::{Code, Key, Secret, Token, Word};
+    use NameMeaning::{Key, Secret, Token};
     &[
         word("key", Key, None),
         word("pat", Key, Some(Key)),
         word("sk", Key, None),
+        word("totp", Key, Some(Key)),
         word("creds", Token, Some(Token)),
         word("cred", Token, Some(Token)),
-        word("pin", Code, Some(Code)),
-        word("otp", Code, Some(Code)),
-        word("totp", Code, Some(Code)),
-        word("otpcode", Code, Some(Code)),
-        word("totpcode", Code, Some(Code)),
-        word("mfacode", Code, Some(Code)),
-        word("pincode", Code, Some(Code)),
-        word("recoverycode", Code, Some(Code)),
-        word("backupcode", Code, Some(Code)),
-        word("pw", Secret, Some(Word)),
-        word("psk", Secret, Some(Word)),
+        word("pw", Secret, Some(Token)),
+        word("psk", Secret, Some(Token)),
         word("token", Token, None),
         word("secret", Secret, None),
         word("password", Secret, None),
@@ -211,8 +194,6 @@ const LAST_WORDS: &[LastWord] = {
         word("secretkeybase", Secret, Some(Secret)),
         word("passwordconfirmation", Secret, Some(Secret)),
         word("passwordconfirm", Secret, Some(Secret)),
-        word("passwordagain", Secret, Some(Secret)),
-        word("passwordplain", Secret, Some(Secret)),
         word("privatekeypem", Secret, Some(Secret)),
         word("credentialsjson", Secret, Some(Secret)),
     ]
@@ -368,14 +349,10 @@ pub(crate) enum NameRole {
     /// None.
     #[default]
     Other,
-    /// Its text names the value of a neighbour.
-    Name,
-    /// The same, for people.
-    Label,
-    /// It holds the value that a neighbour names.
-    Value,
-    /// It holds the value that counts when none is given.
-    Default,
+    /// Its text names the value of a neighbour, with this confidence: a label is for people.
+    Name(Confidence),
+    /// It holds the value that a neighbour names, with this confidence: a default may be a text for people, too.
+    Value(Confidence),
 }
 
 const NAME_WORDS: [&str; 15] = [
@@ -401,6 +378,9 @@ const VALUE_WORDS: [&str; 4] = ["value", "values", "val", "v"];
 pub(super) const MAX_ROLE_BYTES: usize = 24;
 
 impl NameRole {
+    /// The role of `value`.
+    pub(super) const VALUE: Self = Self::Value(Confidence::Structured);
+
     /// The role of a member by its last word; a single letter must be the whole name.
     pub(super) fn of(name: &[u8]) -> Self {
         if name.len() > MAX_ROLE_BYTES {
@@ -412,13 +392,13 @@ impl NameRole {
                 .is_some_and(|start| word.len() > 1 || start == 0)
         };
         if VALUE_WORDS.iter().any(is) {
-            Self::Value
+            Self::VALUE
         } else if NAME_WORDS.iter().any(is) {
-            Self::Name
+            Self::Name(Confidence::Structured)
         } else if is(&"default") {
-            Self::Default
+            Self::Value(Confidence::Likely)
         } else if is(&"label") {
-            Self::Label
+            Self::Name(Confidence::Likely)
         } else {
             Self::Other
         }
@@ -426,81 +406,40 @@ impl NameRole {
 
     /// Says whether the text of such a member may name what a neighbour holds.
     pub(crate) fn is_name(self) -> bool {
-        matches!(self, Self::Name | Self::Label)
+        matches!(self, Self::Name(_))
     }
 
     /// Says whether such a member may hold what a neighbour names.
     pub(crate) fn is_value(self) -> bool {
-        matches!(self, Self::Value | Self::Default)
-    }
-
-    /// Says whether `value` in a member with this role is a secret next to a `naming` one whose text means this.
-    pub(super) fn holds_secret(self, value: &[u8], naming: Self, meaning: NameMeaning) -> bool {
-        let (meaning, confidence) = match (self, naming, meaning) {
-            (Self::Value, Self::Name, _) => (meaning, Confidence::Named),
-            // Labels and defaults are as often read by people, but what they hold is no code.
-            (.., NameMeaning::Token) => (NameMeaning::Secret, Confidence::Likely),
-            _ => (meaning, Confidence::Likely),
-        };
-        self.is_value() && naming.is_name() && meaning.hides(value, confidence)
+        matches!(self, Self::Value(_))
     }
 }
 
-/// The values next to a member of an object, by the texts of the members before them.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Neighbours {
-    named: Option<NameMeaning>,
-    labelled: Option<NameMeaning>,
-}
+/// Meaning of the members before one in an object, by the surest of their texts that name a value.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Neighbours(Option<(Confidence, NameMeaning)>);
 
 impl Neighbours {
     /// Adds the meaning of the text of a member with this role.
     pub(crate) fn add(&mut self, role: NameRole, meaning: NameMeaning) {
-        let known = match role {
-            NameRole::Name => &mut self.named,
-            NameRole::Label => &mut self.labelled,
-            NameRole::Other | NameRole::Value | NameRole::Default => return,
-        };
-        *known = Some(known.map_or(meaning, |known| known.min(meaning)));
+        if let NameRole::Name(confidence) = role {
+            self.0 = self.0.max(Some((confidence, meaning)));
+        }
     }
 
     /// Says whether a string is a secret in a member with this role.
     pub(crate) fn hide(self, role: NameRole, value: &[u8]) -> bool {
-        let says = |naming, meaning: Option<NameMeaning>| {
-            meaning.is_some_and(|meaning| role.holds_secret(value, naming, meaning))
-        };
-        says(NameRole::Name, self.named) || says(NameRole::Label, self.labelled)
+        match (self.0, role) {
+            (Some((naming, meaning)), NameRole::Value(confidence)) => {
+                meaning.hides(value, naming.min(confidence))
+            }
+            _ => false,
+        }
     }
 
     /// Says whether an array or object is one there as a whole.
     pub(crate) fn hide_container(self, role: NameRole) -> bool {
-        role == NameRole::Value && matches!(self.named, Some(NameMeaning::Secret | NameMeaning::Token))
-    }
-}
-
-/// Says whether the function `name` takes the name of a secret: `get_secret("…")`. The argument of `find_by_key("…")` is an identity, that
-/// of `find_user_by_token("…")` a token.
-pub(super) fn looks_up(name: &[u8], meaning: NameMeaning) -> bool {
-    const VERBS: [&[u8]; 9] = [
-        b"get",
-        b"find",
-        b"has",
-        b"fetch",
-        b"load",
-        b"read",
-        b"list",
-        b"describe",
-        b"delete",
-    ];
-    let is_by = name.windows(4).any(|part| match part {
-        b"_by_" | b"_BY_" => true,
-        [_, b'B', b'y', next] => next.is_ascii_uppercase(),
-        _ => false,
-    });
-    let is_lookup = VERBS.iter().any(|verb| begins_with(name, verb));
-    match meaning {
-        NameMeaning::Key | NameMeaning::Code => is_lookup || is_by,
-        _ => is_lookup && !is_by,
+        role == NameRole::VALUE && self.0 >= Some((Confidence::Structured, NameMeaning::Token))
     }
 }
 

@@ -4,13 +4,12 @@
 //! secrets share one. It answers what a key says about its value, and cleans strings: first secrets are replaced by
 //! `__REDACTED__`, then the string is cut, so that no half of a secret survives a cut. Structured values pass through [`write_json`](crate::write::payload::write_json).
 
-mod anchored;
 mod argv;
 mod assignment;
-mod beside;
 mod commands;
 mod environment;
 mod fold;
+mod forms;
 mod key_cache;
 mod keys;
 mod name;

@@ -1,51 +1,48 @@
-//! Lists and objects under a name, in JSON and in YAML: their texts that look random, and the items of a list.
+//! Secrets in structures under or next to a name: arrays, objects, YAML blocks, members, attributes.
 
-use super::beside;
-use super::keys::{NameMeaning, NameRole};
-use super::place::{SecretPlace, SecretPlaces};
-use super::text::{AHEAD, Text};
-use super::value::{MAX_JUDGED, is_placeholder, looks_secret};
+use super::assignment::content;
+use super::keys::{MAX_ROLE_BYTES, NameMeaning, NameRole, Neighbours};
+use super::name::{AssignedName, is_name};
+use super::place::SecretPlaces;
+use super::rules::{is_term, is_word};
+use super::text::{AHEAD, BACK, Text, is_quote};
+use super::value::{is_number, is_placeholder, is_plausible, looks_secret};
 
-/// The secrets in the array or object at `start`. It is looked through as long as its items are secrets.
+/// Most members behind the one with the name that are examined.
+const MAX_MEMBERS: usize = 4;
+
+/// Finds the texts that look random in the array or object at `start`, and the items of an array. It is searched as long as they are secrets.
 pub(super) fn json(text: Text<'_>, start: usize, meaning: NameMeaning, places: &mut SecretPlaces) {
-    let is_list = text.at(start) == b'[';
-    if !is_list && text.at(start) != b'{' {
-        return;
-    }
+    let is_array = text.at(start) == b'[';
     let may_extend = start >= places.nested_until;
-    let (mut position, mut from, mut depth) = (start + 1, start, 1);
-    // JSON has no parentheses.
-    let mut is_code = false;
-    while depth > 0 && position - from < AHEAD && position < text.0.len() {
+    let (mut position, mut from, mut depth) = (start, start, 0);
+    while position - from < AHEAD && position < text.0.len() {
         let byte = text.at(position);
         match byte {
-            b'[' | b'{' => depth += 1,
-            b']' | b'}' => depth -= 1,
-            b'(' => is_code = true,
+            b'[' | b'{' | b'(' => depth += 1,
+            b']' | b'}' | b')' => depth -= 1,
             _ => {}
         }
-        let quoted = if matches!(byte, b'"' | b'\'' | b'\\') {
-            text.quoted(position)
-        } else {
-            None
-        };
-        let Some(quoted) = quoted else {
+        if depth <= 0 {
+            break;
+        }
+        let Some(value) = text.quoted(position).filter(|_| is_quote(byte) || byte == b'\\') else {
             position = text.run(position, AHEAD, |byte| byte == b'\\').max(position + 1);
             continue;
         };
+        let judged = value.judged(text);
+        let is_random = looks_secret(judged);
+        let is_item = is_array && depth == 1 && meaning != NameMeaning::Key && !is_placeholder(judged);
         let left = AHEAD.saturating_sub(position - from);
-        let is_item = is_list && depth == 1 && !is_code;
-        let value = quoted.judged(text);
-        let is_random = looks_secret(value);
-        let is_secret = is_random || (is_item && meaning != NameMeaning::Key && !is_placeholder(value));
-        let behind = quoted.behind(text, if is_secret { usize::MAX } else { left });
+        let behind = value.behind(text, if is_random || is_item { usize::MAX } else { left });
         let next = behind.map(|behind| text.at(text.gap(behind).end));
         let is_key = matches!(next, Some(b':' | b'='));
         let is_json = is_key || matches!(next, Some(b',' | b']' | b'}' | b')' | b'\\'));
-        // The text that ends the string may be cut.
-        let may_be_cut = behind.is_none() && (is_random || position == text.gap(start + 1).end);
-        if is_secret && !is_key && (is_json || may_be_cut || is_random) && !text.is_marker(quoted.start) {
-            let place = quoted.place(text);
+        // The end of the string that this is in may be cut off.
+        let is_first = || behind.is_none() && position == text.gap(start + 1).end;
+        let is_secret = is_random || (is_item && (is_json || is_first()));
+        if is_secret && !is_key && !text.is_marker(value.start) {
+            let place = value.place(text);
             places.push(place);
             if may_extend {
                 from = place.end;
@@ -62,72 +59,106 @@ pub(super) fn json(text: Text<'_>, start: usize, meaning: NameMeaning, places: &
     }
 }
 
-/// The secrets in YAML in the lines below a name: its value, the items of a list, or a member `value`.
-pub(super) fn yaml(
+/// Finds the texts that look random in the indented lines and items from `start` on. They are searched as long as they are secrets.
+pub(super) fn yaml(text: Text<'_>, start: usize, places: &mut SecretPlaces) {
+    let (mut line, mut from) = (start.max(places.nested_until), start.max(places.nested_until));
+    let is_item = |line| text.has(line, "- ");
+    while line - from < AHEAD && (is_item(line) || matches!(text.before(line), b' ' | b'\t')) {
+        let item = line + if is_item(line) { 2 } else { 0 };
+        let key = text.run(item, BACK, is_name);
+        let is_member = text.at(key) == b':' && text.blanks(key + 1) > key + 1;
+        let value = text.value(if is_member { text.blanks(key + 1) } else { item }, is_word);
+        let mut end = value.start;
+        if looks_secret(value.judged(text)) {
+            let place = value.place(text);
+            places.push(place);
+            (end, from) = (place.end, line);
+        }
+        let next = text.gap(text.line_end(end));
+        if !next.has_lines {
+            break;
+        }
+        line = next.end;
+    }
+    places.nested_until = line;
+}
+
+/// Finds the values of the members behind one whose text is the name of a secret: `{"name": "password", "value": …}`.
+pub(super) fn siblings(text: Text<'_>, name: &AssignedName, meaning: NameMeaning, places: &mut SecretPlaces) {
+    let operator = text.run_back(name.outer.0, MAX_ROLE_BYTES, |byte| byte.is_ascii_whitespace());
+    let is_markup = text.before(operator) == b'=';
+    if !is_markup && text.before(operator) != b':' {
+        return;
+    }
+    let is_around = |byte: u8| is_quote(byte) || matches!(byte, b' ' | b'\\');
+    let key_end = text.run_back(operator - 1, 8, is_around);
+    let key_start = text.run_back(key_end, MAX_ROLE_BYTES, is_name);
+    let key = text.slice(key_start, key_end);
+    let mut neighbours = Neighbours::default();
+    neighbours.add(NameRole::of(key), meaning);
+    if neighbours == Neighbours::default() {
+        return;
+    }
+    let end = members(text, name.outer.1, key, neighbours, places);
+    let close = text.gap(end).end;
+    if !is_markup || text.at(close) != b'>' {
+        return;
+    }
+    // `<property name="password">…</property>`, or with a `<value>` around the text.
+    let inner = text.gap(close + 1).end;
+    let start = if text.has(inner, "<value>") {
+        inner + 7
+    } else {
+        close + 1
+    };
+    let is_secret = |value: &[u8]| {
+        let is_word = !value.iter().any(u8::is_ascii_whitespace);
+        is_word && !is_number(value) && neighbours.hide(NameRole::VALUE, value)
+    };
+    places.extend(content(text, start, is_secret));
+}
+
+/// Finds the secrets in the members from `start` on, behind the one with this key; and where the last of them ends.
+fn members(
     text: Text<'_>,
     start: usize,
-    meaning: NameMeaning,
+    key: &[u8],
+    neighbours: Neighbours,
     places: &mut SecretPlaces,
-) -> Option<SecretPlace> {
-    if text.has(start, "- ") {
-        yaml_items(text, start, places);
-        return None;
-    }
-    // A value is indented.
-    if !matches!(text.before(start), b' ' | b'\t') {
-        return None;
-    }
-    if beside::members(text, start, b"", (NameRole::Name, meaning), false, places) > start {
-        return None;
-    }
-    let (value, end) = yaml_value(text, start);
-    looks_secret(text.judged(value, end)).then(|| SecretPlace::new(value, yaml_end(text, start)))
-}
-
-fn yaml_items(text: Text<'_>, start: usize, places: &mut SecretPlaces) {
-    let may_extend = start >= places.nested_until;
-    let (mut item, mut from) = (start, start);
-    while text.has(item, "- ") && item - from < AHEAD {
-        let (value, judged_end) = yaml_value(text, item + 2);
-        let mut end = judged_end;
-        if looks_secret(text.judged(value, judged_end)) {
-            end = yaml_end(text, item + 2);
-            places.push(SecretPlace::new(value, end));
-            if may_extend {
-                from = item;
-            }
+) -> usize {
+    let mut end = start;
+    for _ in 0..MAX_MEMBERS {
+        let comma = text.run(text.gap(end).end, 2, |byte| matches!(byte, b',' | b';'));
+        let name_start = text.run(text.gap(comma).end, 17, |byte| is_quote(byte) || byte == b'\\');
+        let name_end = text.run(name_start, MAX_ROLE_BYTES + 1, is_name);
+        let member = text.slice(name_start, name_end);
+        let separator = text.run(name_end, 17, |byte| {
+            is_quote(byte) || matches!(byte, b'\\' | b' ')
+        });
+        // Behind another one of the same key are the values that it names.
+        let is_member = !member.is_empty() && member != key && matches!(text.at(separator), b':' | b'=');
+        if !is_member || end - start > AHEAD {
+            break;
         }
-        // A quote, and a comment, may be there.
-        let mut line_end = end;
-        loop {
-            line_end = text.run(line_end, AHEAD, |byte| !matches!(byte, b'\n' | b'\r' | b'\\'));
-            if text.at(line_end) != b'\\' || text.is_escape(line_end + 1) || line_end - end >= AHEAD {
-                break;
-            }
-            line_end += 1;
+        let arrow = usize::from(text.at(separator + 1) == b'>');
+        let value = text.value(text.gap(separator + 1 + arrow).end, is_term);
+        let judged = value.judged(text);
+        // `<meta name="csrf-token" content="…">`
+        let role = match member {
+            b"content" => NameRole::VALUE,
+            member => NameRole::of(member),
+        };
+        let is_secret = !judged.is_empty()
+            && !text.is_marker(value.start)
+            && (value.is_quoted() || is_plausible(judged, 6))
+            && neighbours.hide(role, judged);
+        if is_secret {
+            places.push(value.place(text));
         }
-        item = text.gap(line_end).end;
+        match value.behind(text, if is_secret { usize::MAX } else { AHEAD }) {
+            Some(behind) if behind > name_end => end = behind,
+            _ => break,
+        }
     }
-    if may_extend {
-        places.nested_until = item;
-    }
-}
-
-/// Finds where the value at `start` begins, with quotes or without, and where what it is judged by ends.
-fn yaml_value(text: Text<'_>, start: usize) -> (usize, usize) {
-    match text.quoted(start) {
-        Some(quoted) => (quoted.start, quoted.end(text, MAX_JUDGED)),
-        None => (start, text.run(start, MAX_JUDGED, is_bare)),
-    }
-}
-
-fn yaml_end(text: Text<'_>, start: usize) -> usize {
-    text.quoted(start).map_or_else(
-        || text.end_of(start, is_bare),
-        |quoted| quoted.end(text, usize::MAX),
-    )
-}
-
-fn is_bare(byte: u8) -> bool {
-    !byte.is_ascii_whitespace() && !matches!(byte, b'"' | b'\'' | b'`' | b'\\')
+    end
 }

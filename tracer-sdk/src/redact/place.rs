@@ -33,8 +33,12 @@ pub(super) struct SecretPlaces {
     pub(super) covered: Range<usize>,
     /// Offset up to which a list or an object was searched for random texts.
     pub(super) nested_until: usize,
-    /// The text of an element that was read last.
-    pub(super) content: Range<usize>,
+}
+
+impl Extend<SecretPlace> for SecretPlaces {
+    fn extend<I: IntoIterator<Item = SecretPlace>>(&mut self, places: I) {
+        places.into_iter().for_each(|place| self.push(place));
+    }
 }
 
 impl SecretPlaces {

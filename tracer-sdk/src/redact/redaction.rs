@@ -113,8 +113,8 @@ impl Redaction {
                 let text = item.as_str().unwrap_or_default();
                 let bytes = text.as_bytes();
                 match (is_option, is_pair) {
-                    (true, _) => !text.starts_with("--") && name.hides(bytes, Confidence::Listed),
-                    (false, true) => name.hides(bytes, Confidence::Named),
+                    (true, _) => !text.starts_with("--") && name.hides(bytes, Confidence::Explicit),
+                    (false, true) => name.hides(bytes, Confidence::Structured),
                     (false, false) => NameMeaning::Key.hides(bytes, Confidence::Likely),
                 }
             });

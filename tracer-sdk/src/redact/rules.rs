@@ -139,15 +139,10 @@ const NAMES: &[&str] = &[
     "secret",
     "token",
     "sig",
-    "recovery",
-    "backup",
-    "mfa",
 ];
 
 /// The same, where no letter follows them.
-const ENDS_OF_NAMES: &[&str] = &[
-    "pat", "sk", "cred", "creds", "pin", "otp", "pw", "psk", "pincode", "otpcode",
-];
+const ENDS_OF_NAMES: &[&str] = &["pat", "sk", "cred", "creds", "totp", "pw", "psk"];
 
 const OTHERS: &[(&str, AnchorRule)] = &[
     ("-----BEGIN ", AnchorRule::PrivateKey),
@@ -255,6 +250,25 @@ pub(super) const fn is_url_safe(byte: u8) -> bool {
 
 const fn is_url_safe_or_dot(byte: u8) -> bool {
     is_url_safe(byte) || byte == b'.'
+}
+
+/// The signs of a word in a command line, a file or a list.
+pub(super) const fn is_word(byte: u8) -> bool {
+    !byte.is_ascii_whitespace() && !matches!(byte, b'"' | b'\'' | b'`' | b'\\')
+}
+
+/// The same, where code, a list, markup or a query may continue behind it.
+pub(super) const fn is_term(byte: u8) -> bool {
+    is_word(byte)
+        && !matches!(
+            byte,
+            b'<' | b'>' | b'&' | b';' | b',' | b')' | b'(' | b']' | b'[' | b'}' | b'{' | b'|'
+        )
+}
+
+/// The signs of the text of an element.
+pub(super) const fn is_content(byte: u8) -> bool {
+    !matches!(byte, b'<' | b'\0')
 }
 
 const fn is_path(byte: u8) -> bool {

@@ -17,7 +17,7 @@ use super::place::{SecretPlace, SecretPlaces};
 use super::rules::{AnchorRule, anchors};
 use super::text::{AHEAD, BACK, Text};
 use super::truncate::cut;
-use super::{anchored, assignment, commands};
+use super::{assignment, commands, forms};
 use tracer_format::Computed;
 use tracer_format::names::markers::REDACTED;
 
@@ -105,7 +105,7 @@ impl Scanner {
         let until = |places: &SecretPlaces| max_bytes.saturating_add(places.saved + BACK).min(text.0.len());
         let mut input = Input::new(text.0).range(..until(places));
         let mut state = OverlappingState::start();
-        let (mut rejected, mut searched) = (0, 0);
+        let mut rejected = 0;
         loop {
             automaton.find_overlapping(input.clone(), &mut state);
             let Some(hit) = state.get_match() else {
@@ -125,7 +125,8 @@ impl Scanner {
             };
             let found = match *rule {
                 AnchorRule::Named { ends_word } => {
-                    assignment::find(text, hit.range(), ends_word, keys, places)
+                    assignment::find(text, hit.range(), ends_word, keys, places);
+                    None
                 }
                 AnchorRule::Environment => self
                     .environment
@@ -135,13 +136,15 @@ impl Scanner {
                     commands::passwords(text, hit.range(), command, places);
                     None
                 }
-                AnchorRule::LoginOption => commands::login_option(text, hit.range()),
+                AnchorRule::LoginOption => {
+                    commands::password_of_login(text, hit.end()).filter(|_| text.has(hit.start(), " -u"))
+                }
                 AnchorRule::Identified => commands::identified_by(text, hit.end()),
-                AnchorRule::Token(format) => anchored::token(text, hit.range(), format, places.covered.end),
-                AnchorRule::PrivateKey => anchored::private_key(text, hit.range(), &mut searched),
-                AnchorRule::Login => anchored::login(text, hit.end()),
-                AnchorRule::Parts(parts) => anchored::parts(text, hit.range(), parts, &mut rejected),
-                AnchorRule::Scheme(scheme) => anchored::scheme(text, hit.end(), scheme),
+                AnchorRule::Token(format) => forms::token(text, hit.range(), format, places.covered.end),
+                AnchorRule::PrivateKey => forms::private_key(text, hit.range()),
+                AnchorRule::Login => forms::login(text, hit.end()),
+                AnchorRule::Parts(parts) => forms::parts(text, hit.range(), parts, &mut rejected),
+                AnchorRule::Scheme(scheme) => forms::scheme(text, hit.end(), scheme),
             };
             if let Some(place) = found.filter(|place| place.end > place.start) {
                 places.push(place);

@@ -3,6 +3,8 @@
 //! [`Text::run`] and [`Text::run_back`] take the most bytes that are read. Only [`Text::end_of`] has no bound: it finds
 //! the end of an accepted secret, and the scan continues behind that.
 
+use super::place::SecretPlace;
+use super::rules::Alphabet;
 use super::value::MAX_JUDGED;
 use tracer_format::names::markers::{REDACTED, TRUNCATED};
 
@@ -21,18 +23,25 @@ pub(super) struct Text<'a>(pub(super) &'a [u8]);
 
 /// Blanks and line breaks; a line break may be spelled `\n`.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Gap {
+pub(super) struct Blanks {
     pub(super) end: usize,
     pub(super) has_lines: bool,
 }
 
-/// A value in quotes.
+/// A value in a text, with quotes or without.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Quoted {
+pub(super) struct Value {
     pub(super) start: usize,
-    quote: u8,
-    backslashes: usize,
-    is_triple: bool,
+    extent: Extent,
+}
+
+/// Extent of a value.
+#[derive(Debug, Clone, Copy)]
+enum Extent {
+    /// Up to this quote, behind as many backslashes as the one that opens it has, at most.
+    Quoted { quote: u8, backslashes: usize },
+    /// As long as its signs are of this alphabet.
+    Bare(Alphabet),
 }
 
 impl<'a> Text<'a> {
@@ -52,16 +61,6 @@ impl<'a> Text<'a> {
 
     pub(super) fn has(self, position: usize, expected: &str) -> bool {
         self.slice(position, position + expected.len()) == expected.as_bytes()
-    }
-
-    pub(super) fn has_ignoring_case(self, position: usize, expected: &str) -> bool {
-        self.slice(position, position + expected.len())
-            .eq_ignore_ascii_case(expected.as_bytes())
-    }
-
-    pub(super) fn ends_with_ignoring_case(self, end: usize, expected: &str) -> bool {
-        end.checked_sub(expected.len())
-            .is_some_and(|start| self.has_ignoring_case(start, expected))
     }
 
     /// The part `start..end`, or the beginning of it that a value is judged by.
@@ -116,83 +115,88 @@ impl<'a> Text<'a> {
         matches!(self.at(position), b'n' | b'r' | b't') && self.before(position) == b'\\'
     }
 
-    fn is_behind_marker(self, position: usize) -> bool {
+    pub(super) fn is_behind_marker(self, position: usize) -> bool {
         position
             .checked_sub(REDACTED.len())
             .is_some_and(|start| self.has(start, REDACTED))
     }
 
-    /// The gap from `start` on.
-    pub(super) fn gap(self, start: usize) -> Gap {
+    /// The blanks and line breaks from `start` on.
+    pub(super) fn gap(self, start: usize) -> Blanks {
         let (mut end, mut has_lines) = (start, false);
         while end - start < MAX_BLANKS {
-            match (self.at(end), self.at(end + 1)) {
-                (b' ' | b'\t', _) => end += 1,
-                (b'\n' | b'\r', _) => {
+            match self.at(end) {
+                b' ' | b'\t' => end += 1,
+                b'\n' | b'\r' => {
                     has_lines = true;
                     end += 1;
                 }
-                (b'\\', b'n' | b'r' | b't') => {
+                b'\\' => {
+                    let letter = self.run(end, MAX_BACKSLASHES, |byte| byte == b'\\');
+                    if !self.is_escape(letter) {
+                        break;
+                    }
                     has_lines = true;
-                    end += 2;
+                    end = letter + 1;
                 }
                 _ => break,
             }
         }
         count(end - start);
-        Gap { end, has_lines }
+        Blanks { end, has_lines }
     }
 
-    /// The gap from `start` on within the line.
+    /// The end of the blanks from `start` on within the line.
     pub(super) fn blanks(self, start: usize) -> usize {
         self.run(start, MAX_BLANKS, |byte| matches!(byte, b' ' | b'\t'))
     }
 
-    /// The quoted value at `start`, after the letters that some languages set before quotes.
-    pub(super) fn quoted(self, start: usize) -> Option<Quoted> {
-        let letters = self.run(start, 2, |byte| {
-            matches!(
-                byte,
-                b'b' | b'B'
-                    | b'r'
-                    | b'R'
-                    | b'f'
-                    | b'F'
-                    | b'u'
-                    | b'U'
-                    | b'N'
-                    | b'E'
-                    | b'L'
-                    | b'@'
-                    | b'$'
-                    | b'c'
-            )
-        });
-        let from = if self.is_quote_at(letters) { letters } else { start };
-        let quote_at = self.run(from, MAX_BACKSLASHES, |byte| byte == b'\\');
-        let quote = self.at(quote_at);
-        if !is_quote(quote) {
-            return None;
+    /// The end of the line that `start` is in, or of its first [`AHEAD`] bytes; a line break may be spelled `\n`.
+    pub(super) fn line_end(self, start: usize) -> usize {
+        let limit = (start + AHEAD).min(self.0.len());
+        let mut end = start;
+        loop {
+            end = self.run(end, limit.saturating_sub(end), |byte| {
+                !matches!(byte, b'\n' | b'\r' | b'\\')
+            });
+            if end >= limit || self.at(end) != b'\\' {
+                return end;
+            }
+            end = self.run(end, limit - end, |byte| byte == b'\\');
+            if self.is_escape(end) {
+                return end - 1;
+            }
         }
-        let backslashes = quote_at - from;
-        let is_triple = backslashes == 0 && self.at(quote_at + 1) == quote && self.at(quote_at + 2) == quote;
+    }
+
+    /// The value in quotes at `start`, after a letter or sign that some languages set before quotes.
+    pub(super) fn quoted(self, start: usize) -> Option<Value> {
+        let is_quote_at = |at| self.behind_quote(at).is_some();
+        let has_letter = (self.at(start).is_ascii_alphabetic() || matches!(self.at(start), b'@' | b'$'))
+            && is_quote_at(start + 1);
+        let from = start + usize::from(has_letter);
+        let (behind, quote) = self.behind_quote(from)?;
+        let backslashes = behind - 1 - from;
+        let is_triple = backslashes == 0 && self.at(behind) == quote && self.at(behind + 1) == quote;
+        // Behind three quotes the text may begin in the next line.
         let start = if is_triple {
-            // A backslash may escape the line break.
-            let line = quote_at + 3;
+            let line = behind + 2;
             self.gap(line + usize::from(self.has(line, "\\\n"))).end
         } else {
-            quote_at + 1
+            behind
         };
-        Some(Quoted {
+        Some(Value {
             start,
-            quote,
-            backslashes,
-            is_triple,
+            extent: Extent::Quoted { quote, backslashes },
         })
     }
 
-    fn is_quote_at(self, position: usize) -> bool {
-        is_quote(self.at(self.run(position, MAX_BACKSLASHES, |byte| byte == b'\\')))
+    /// The value at `start`: in quotes, or as long as its signs are of this alphabet.
+    pub(super) fn value(self, start: usize, alphabet: Alphabet) -> Value {
+        self.quoted(start).unwrap_or(Value {
+            start,
+            extent: Extent::Bare(alphabet),
+        })
     }
 
     /// The position behind the backslashes and the quote at `position`, and that quote.
@@ -211,38 +215,38 @@ pub(super) const fn is_quote(byte: u8) -> bool {
     matches!(byte, b'"' | b'\'' | b'`')
 }
 
-impl Quoted {
-    /// Finds where its text ends: before the quote that closes it, before a marker, at the end of the line, or after `most` bytes.
-    pub(super) fn end(self, text: Text<'_>, most: usize) -> usize {
+impl Value {
+    pub(super) fn is_quoted(&self) -> bool {
+        matches!(self.extent, Extent::Quoted { .. })
+    }
+
+    /// Finds where it ends: where its alphabet does, before the quote that closes it, before a marker, at the end of the line, or after `most` bytes.
+    fn end(self, text: Text<'_>, most: usize) -> usize {
+        let (quote, backslashes) = match self.extent {
+            Extent::Bare(alphabet) => return text.run(self.start, most, alphabet),
+            Extent::Quoted { quote, backslashes } => (quote, backslashes),
+        };
         let limit = self.start.saturating_add(most);
         let mut position = self.start;
         loop {
-            let is_text = |byte| byte != self.quote && byte != b'\\' && (byte != b'\n' || self.is_triple);
-            position = text.run(position, limit.saturating_sub(position), is_text);
-            if self.is_triple && text.at(position) == self.quote && text.at(position + 1) != self.quote {
-                position += 1;
-                continue;
-            }
+            position = text.run(position, limit.saturating_sub(position), |byte| {
+                byte != quote && !matches!(byte, b'\\' | b'\n')
+            });
             if text.at(position) != b'\\' || position >= limit {
-                break;
+                return position;
             }
             let run = text.run(position, limit - position, |byte| byte == b'\\');
-            if text.at(run) == self.quote && run - position <= self.backslashes {
-                break;
+            if text.at(run) == quote && run - position <= backslashes {
+                return position;
             }
             // Backslashes escape each other in pairs, and one that is left over the next character.
-            let is_escape = self.backslashes > 0 || !(run - position).is_multiple_of(2);
+            let is_escape = backslashes > 0 || !(run - position).is_multiple_of(2);
             position = if is_escape && !text.is_marker(run) {
                 text.end_of(run + 1, |byte| matches!(byte, 0x80..=0xbf))
                     .min(text.0.len())
             } else {
                 run
             };
-        }
-        if self.is_triple {
-            text.run_back(position, position - self.start, |byte| byte.is_ascii_whitespace())
-        } else {
-            position
         }
     }
 
@@ -251,9 +255,17 @@ impl Quoted {
         text.judged(self.start, self.end(text, MAX_JUDGED))
     }
 
-    /// The position behind the quote that closes it, when that is within `most` bytes.
+    /// The place of all of it.
+    pub(super) fn place(self, text: Text<'_>) -> SecretPlace {
+        SecretPlace::new(self.start, self.end(text, usize::MAX))
+    }
+
+    /// The position behind it and the quote that closes it, when that is within `most` bytes.
     pub(super) fn behind(self, text: Text<'_>, most: usize) -> Option<usize> {
         let mut end = self.end(text, most);
+        let Extent::Quoted { quote, .. } = self.extent else {
+            return Some(end);
+        };
         while text.has(end, REDACTED) {
             let rest = Self {
                 start: end + REDACTED.len(),
@@ -262,7 +274,7 @@ impl Quoted {
             end = rest.end(text, most);
         }
         text.behind_quote(end)
-            .filter(|(_, quote)| *quote == self.quote)
+            .filter(|(_, closing)| *closing == quote)
             .map(|(behind, _)| behind)
     }
 }

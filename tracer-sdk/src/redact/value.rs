@@ -258,9 +258,9 @@ pub(super) fn looks_secret(value: &[u8]) -> bool {
     looks_random(value) && !is_digest(value) && !is_placeholder(value) && !is_pattern(value)
 }
 
-/// Says whether `value` is a code as people type them: four to ten digits.
-pub(super) fn is_code_number(value: &[u8]) -> bool {
-    (4..=10).contains(&value.len()) && value.iter().all(u8::is_ascii_digit)
+/// Says whether `value` is a number that counts or measures: with signs in it, or shorter than numbers that people remember.
+pub(super) fn is_count(value: &[u8]) -> bool {
+    is_number(value) && (value.len() < 6 || !value.iter().all(u8::is_ascii_digit))
 }
 
 /// Says whether `value` is a UUID or a hexadecimal digest: an identity, seldom a secret.

@@ -149,7 +149,7 @@ const TEXTS: &[&str] = &[
     "\"eos_token\": \"<|endoftext1|>\", \"pad_token\": \"[PAD]x1234567\", \"unk_token\": \"unk12345678\"",
     "has_password: hunter2xyz, requires_auth=yes12345 \"has_api_key\": \"as of 2024-01\"",
     "pin: 17, \"pin\": \"D13\", otp: 26.1, pat = \"*.tar.gz\", \"sk\": \"ORDER#12\", cred: none, pw: wide",
-    "FW=PW=INFINITY pat = Pattern::new(\"some/**/needle2.txt\") x = 'aB3dE5fG7hI9' where password = ''",
+    "FW=PW=WIDE pat = Pattern::new(\"some/**/needle2.txt\") x = 'aB3dE5fG7hI9' where password = ''",
     "| password | required |\n|---|---|\n| token | string |\n| api_key | The key of the API | secret | yes |",
     "<a name=\"password\">Reset it</a> <input name=\"token\"> <p name=\"author\">Ada 1843</p>",
     "Content-Disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\n\r\nhunter2xyz\r\n",

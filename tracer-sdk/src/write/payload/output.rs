@@ -56,9 +56,9 @@ impl Hint {
         match self {
             Self::Member(name) => name.hides(bytes, Confidence::Likely),
             Self::Beside(neighbours, role) => neighbours.hide(role, bytes),
-            Self::Pair(name) => name.hides(bytes, Confidence::Named),
+            Self::Pair(name) => name.hides(bytes, Confidence::Structured),
             Self::List => NameMeaning::Key.hides(bytes, Confidence::Likely),
-            Self::Argument(name) => !text.starts_with("--") && name.hides(bytes, Confidence::Listed),
+            Self::Argument(name) => !text.starts_with("--") && name.hides(bytes, Confidence::Explicit),
         }
     }
 

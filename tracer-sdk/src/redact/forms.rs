@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use memchr::{memchr, memchr2_iter, memmem, memrchr};
+use memchr::{memchr, memmem, memrchr};
 
 use super::place::SecretPlace;
 use super::rules::{Parts, Scheme, TokenFormat, is_url_safe};
@@ -31,91 +31,68 @@ pub(super) fn token(
         .then(|| SecretPlace::new(anchor.start, text.end_of(seen, format.body)))
 }
 
-/// A private key block, whole or cut short. From the last block to `searched` there is no `-----END `.
-pub(super) fn private_key(text: Text<'_>, anchor: Range<usize>, searched: &mut usize) -> Option<SecretPlace> {
+/// A private key block, whole or cut short, also with numbers, signs or quotes around its lines.
+pub(super) fn private_key(text: Text<'_>, anchor: Range<usize>) -> Option<SecretPlace> {
     /// The longest label: `PGP PRIVATE KEY BLOCK` and the like.
     const MAX_LABEL_BYTES: usize = 40;
     const END: &str = "-----END ";
-    /// The longest block whose lines are within something else.
-    const MAX_BLOCK_BYTES: usize = 64 * 1024;
     let is_label = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b' ';
     let label_end = text.run(anchor.end, MAX_LABEL_BYTES, is_label);
     let is_private = memmem::find(text.slice(anchor.end, label_end), b"PRIVATE KEY").is_some();
     if !is_private || !text.has(label_end, "-----") {
         return None;
     }
-    let body = label_end + 5;
-    // Base64 in lines, which may be escaped, after lines of `Name: value`.
-    let is_body = |byte: u8| {
-        byte.is_ascii_alphanumeric()
-            || matches!(
-                byte,
-                b'+' | b'/'
-                    | b'='
-                    | b':'
-                    | b','
-                    | b'.'
-                    | b'('
-                    | b')'
-                    | b' '
-                    | b'\t'
-                    | b'\r'
-                    | b'\n'
-                    | b'\\'
-                    | b'-'
-            )
-    };
-    let (mut end, mut is_closed) = (body, false);
+    let mut line = label_end + 5;
+    // In code the label is a text of its own.
+    if matches!(text.at(line), b'"' | b'\'' | b'`') {
+        line = text.line_end(line);
+    }
+    let (mut end, mut is_random, mut has_key) = (line, false, false);
     loop {
-        end = text.end_of(end, |byte| is_body(byte) && byte != b'-');
-        if text.has(end, END) {
-            let label = text.run(end + END.len(), MAX_LABEL_BYTES, is_label);
-            is_closed = text.slice(body, end).iter().any(u8::is_ascii_alphanumeric);
-            end = text.run(label, 5, |byte| byte == b'-');
+        let line_end = text.line_end(line);
+        let content = text.slice(line, line_end);
+        count(content.len());
+        let label = memmem::find(content, b"-----").unwrap_or(content.len());
+        let body = text.slice(line, line + label);
+        let mut word_end = line;
+        let mut last = None;
+        for word in body.split(|byte| !is_base64(*byte)) {
+            word_end += word.len();
+            if word.len() >= MIN_KEY_WORD_BYTES {
+                last = Some(word_end);
+                is_random |= looks_random(word);
+            }
+            word_end += 1;
+        }
+        // The last line of a key may be short.
+        let short = body.trim_ascii();
+        let is_short = || has_key && !short.is_empty() && short.iter().all(|byte| is_base64(*byte));
+        let is_header = || !has_key && memmem::find(body, b": ").is_some();
+        if let Some(last) = last {
+            has_key = true;
+            end = text.end_of(last, is_base64);
+        } else if is_short() {
+            end = line + body.trim_ascii_end().len();
+        } else if !has_no_letters(body) && !is_header() && !text.has(line + label, END) {
             break;
         }
-        // `DEK-Info: …`, `Proc-Type: …`
-        if text.at(end) != b'-' || text.has(end, "--") {
+        if label < content.len() {
+            let label_end = text.run(line + label + END.len(), MAX_LABEL_BYTES, is_label);
+            if text.has(line + label, END) && has_key {
+                return Some(SecretPlace::new(
+                    anchor.start,
+                    text.run(label_end, 5, |byte| byte == b'-'),
+                ));
+            }
             break;
         }
-        end += 1;
-    }
-    let has_word = |end: usize, is_line: fn(&[u8]) -> bool| {
-        text.slice(body, end.min(body + AHEAD))
-            .split(|byte| !is_base64(*byte))
-            .any(is_line)
-    };
-    let mut cut = None;
-    if !is_closed && has_word(body + AHEAD, looks_random) {
-        // Its lines may have numbers, signs or quotes around them.
-        let limit = body + MAX_BLOCK_BYTES;
-        let from = end.max(*searched).min(limit);
-        let found = memmem::find(text.slice(from, limit), END.as_bytes()).map(|offset| from + offset);
-        count(found.unwrap_or(limit).min(text.0.len()).saturating_sub(from));
-        // One that begins before the limit may end behind it.
-        *searched = found.unwrap_or(limit - (END.len() - 1)).max(*searched);
-        let label = text.slice(anchor.end, label_end);
-        let is_of_this = |closing: &usize| {
-            let other = memmem::find(text.slice(end, *closing), b"-----BEGIN ");
-            count(other.map_or(*closing, |offset| end + offset).saturating_sub(end));
-            other.is_none()
-                && text.slice(closing + END.len(), closing + END.len() + label.len()) == label
-                && is_mostly_key(text.slice(body, *closing))
-        };
-        if let Some(closing) = found.filter(is_of_this) {
-            let behind = text.run(closing + END.len() + label.len(), 5, |byte| byte == b'-');
-            return Some(SecretPlace::new(anchor.start, behind));
+        let next = text.gap(end.max(line_end)).end;
+        if next <= line {
+            break;
         }
-        cut = end_of_cut_key(text, body);
+        line = next;
     }
-    let has_key = has_word(end, |word| word.len() >= MIN_KEY_WORD_BYTES);
-    let end = cut.map_or(end, |cut| cut.max(end));
-    (has_key || is_closed || cut.is_some()).then(|| {
-        SecretPlace::new(
-            anchor.start,
-            text.run_back(end, AHEAD, |byte| byte.is_ascii_whitespace() || byte == b'\\'),
-        )
-    })
+    is_random.then(|| SecretPlace::new(anchor.start, end))
 }
 
 /// The shortest word of base64 in a line of a private key.
@@ -125,74 +102,11 @@ fn is_base64(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=')
 }
 
-/// The first line, whose line break may be spelled `\n`, and the text behind it.
-fn split_line(text: &[u8]) -> Option<(&[u8], &[u8])> {
-    let mut breaks = memchr2_iter(b'\n', b'\\', text);
-    let end =
-        breaks.find(|&at| text.get(at) == Some(&b'\n') || matches!(text.get(at + 1), Some(b'n' | b'r')))?;
-    Some((text.get(..end)?, text.get(end + 1..)?))
-}
-
 /// Says whether there are no letters in `line` but that of an escape.
 fn has_no_letters(line: &[u8]) -> bool {
     !line
         .windows(2)
         .any(|pair| pair.iter().all(u8::is_ascii_alphabetic))
-}
-
-/// Says whether half the lines of `block` hold a word of base64, as those of a key do and those of code do not.
-fn is_mostly_key(block: &[u8]) -> bool {
-    count(block.len());
-    // Nothing of a key is behind its label in the same line.
-    let mut rest = split_line(block).map_or(&[][..], |(_, behind)| behind);
-    let (mut keys, mut lines) = (0_usize, 0);
-    while let Some((line, behind)) = split_line(rest) {
-        let is_key = line
-            .split(|byte| !is_base64(*byte))
-            .any(|word| word.len() >= MIN_KEY_WORD_BYTES);
-        keys += usize::from(is_key);
-        lines += usize::from(is_key || !has_no_letters(line));
-        rest = behind;
-    }
-    keys * 2 >= lines
-}
-
-/// The end of a private key without an end: of the last word of base64 in the lines behind its label, at `start`, that each have one.
-fn end_of_cut_key(text: Text<'_>, start: usize) -> Option<usize> {
-    let line_behind = |end: usize| {
-        count(BACK);
-        split_line(text.slice(end, end + BACK)).map(|(line, _)| end + line.len() + 1)
-    };
-    let (mut end, mut is_random, mut next) = (None, false, line_behind(start));
-    while let Some(line) = next {
-        let known = end.filter(|_| is_random).unwrap_or(start);
-        let window = text.slice(line, line + AHEAD);
-        let length = split_line(window).map_or(window.len(), |(line, _)| line.len());
-        count(length);
-        let other = memmem::find(text.slice(line, line + length), b"-----BEGIN ");
-        let window = text.slice(line, line + other.unwrap_or(length));
-        let (mut word_end, mut last) = (line, None);
-        for word in window.split(|byte| !is_base64(*byte)) {
-            word_end += word.len();
-            if word.len() >= MIN_KEY_WORD_BYTES {
-                last = Some(word_end);
-                is_random |= looks_random(word);
-            }
-            word_end += 1;
-        }
-        let is_header = || end.is_none() && memmem::find(window, b": ").is_some();
-        let is_between = last.is_none() && (has_no_letters(window) || is_header());
-        if line > known + AHEAD || (last.is_none() && !is_between) {
-            break;
-        }
-        let behind = last.map(|last| text.end_of(last, is_base64));
-        end = behind.or(end);
-        next = match other {
-            Some(_) => None,
-            None => line_behind(behind.unwrap_or(line).max(line + length)),
-        };
-    }
-    end.filter(|_| is_random)
 }
 
 /// A token of parts. `rejected` is where the run ends that the last `eyJ` begins, when that is no token.
