@@ -2,8 +2,6 @@
 
 use std::ops::Range;
 
-use memchr::memmem;
-
 use super::place::{SecretPlace, SecretPlaces};
 use super::rules::{PasswordCommand, is_url_safe, is_word};
 use super::text::{AHEAD, BACK, Text, is_quote};
@@ -17,13 +15,8 @@ pub(super) fn passwords(
     places: &mut SecretPlaces,
 ) {
     let is_in_word = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
-    let covered_end = places.covered.end;
-    let is_command = |start: usize| {
-        text.has(start, command.words)
-            && (start == covered_end || text.is_word_start(start))
-            && !is_in_word(text.at(start + command.words.len()))
-    };
-    if !is_command(anchor.start) {
+    let begins_word = anchor.start == places.covered.end || text.is_word_start(anchor.start);
+    if !text.has(anchor.start, command.words) || !begins_word || is_in_word(text.at(anchor.end)) {
         return;
     }
     let mut end = anchor.end;
@@ -35,10 +28,7 @@ pub(super) fn passwords(
         }
         end += 1;
     }
-    let mut line = text.slice(anchor.end, end.min(anchor.end + AHEAD));
-    // The next command has options of its own.
-    let next = memmem::find_iter(line, command.words).find(|offset| is_command(anchor.end + offset));
-    line = next.map_or(line, |next| text.slice(anchor.end, anchor.end + next));
+    let line = text.slice(anchor.end, end.min(anchor.end + AHEAD));
     let dashes = memchr::memchr_iter(b'-', line).map(|offset| anchor.end + offset);
     let options = dashes.filter(|at| matches!(text.before(*at), b' ' | b'\t' | b'"' | b'\''));
     let found = options.filter_map(|at| {

@@ -6,7 +6,7 @@ use memchr::{memchr, memmem, memrchr};
 
 use super::place::SecretPlace;
 use super::rules::{Parts, Scheme, TokenFormat, is_url_safe};
-use super::text::{AHEAD, BACK, Text, count};
+use super::text::{AHEAD, BACK, Text, count, is_quote};
 use super::value::{MAX_JUDGED, is_blank, is_code, is_number, is_placeholder, is_plausible, looks_random};
 
 /// A key in a published format. The last secret ends at `secret_end`, where a word may begin.
@@ -43,8 +43,8 @@ pub(super) fn private_key(text: Text<'_>, anchor: Range<usize>) -> Option<Secret
         return None;
     }
     let mut line = label_end + 5;
-    // In code the label is a text of its own.
-    if matches!(text.at(line), b'"' | b'\'' | b'`') {
+    // In code the label is a text of its own, in a list the first of several.
+    if is_quote(text.at(line)) && text.at(line + 1) != b',' {
         line = text.line_end(line);
     }
     let (mut end, mut is_random, mut has_key) = (line, false, false);

@@ -23,6 +23,13 @@ pub(crate) enum KeyVerdict {
     SecretUnlessNumber,
 }
 
+impl KeyVerdict {
+    /// Says whether a value is a secret: one that `is_scalar` if it is a number or a boolean.
+    pub(crate) fn hides(self, is_scalar: bool) -> bool {
+        self == Self::Secret || (self == Self::SecretUnlessNumber && !is_scalar)
+    }
+}
+
 /// Meaning of a name, the surest last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum NameMeaning {
@@ -417,29 +424,28 @@ impl NameRole {
 
 /// Meaning of the members before one in an object, by the surest of their texts that name a value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Neighbours(Option<(Confidence, NameMeaning)>);
+pub(super) struct Neighbours(Option<(Confidence, NameMeaning)>);
 
 impl Neighbours {
     /// Adds the meaning of the text of a member with this role.
-    pub(crate) fn add(&mut self, role: NameRole, meaning: NameMeaning) {
+    pub(super) fn add(&mut self, role: NameRole, meaning: NameMeaning) {
         if let NameRole::Name(confidence) = role {
             self.0 = self.0.max(Some((confidence, meaning)));
         }
     }
 
-    /// Says whether a string is a secret in a member with this role.
-    pub(crate) fn hide(self, role: NameRole, value: &[u8]) -> bool {
+    /// Meaning of a value in a member with this role.
+    pub(super) fn meaning(self, role: NameRole) -> Option<(NameMeaning, Confidence)> {
         match (self.0, role) {
-            (Some((naming, meaning)), NameRole::Value(confidence)) => {
-                meaning.hides(value, naming.min(confidence))
-            }
-            _ => false,
+            (Some((naming, meaning)), NameRole::Value(confidence)) => Some((meaning, naming.min(confidence))),
+            _ => None,
         }
     }
 
-    /// Says whether an array or object is one there as a whole.
-    pub(crate) fn hide_container(self, role: NameRole) -> bool {
-        role == NameRole::VALUE && self.0 >= Some((Confidence::Structured, NameMeaning::Token))
+    /// Says whether a string is a secret in a member with this role.
+    pub(super) fn hide(self, role: NameRole, value: &[u8]) -> bool {
+        let meaning = self.meaning(role);
+        meaning.is_some_and(|(meaning, confidence)| meaning.hides(value, confidence))
     }
 }
 

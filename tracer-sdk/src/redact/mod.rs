@@ -19,6 +19,7 @@ mod redaction;
 mod rules;
 mod scan;
 mod shared;
+mod siblings;
 mod tags;
 mod text;
 mod truncate;
@@ -30,15 +31,16 @@ mod tests;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-pub(crate) use keys::{Confidence, KeyVerdict, NameMeaning, NameRole, Neighbours};
+pub(crate) use keys::{KeyVerdict, NameMeaning, NameRole};
 pub use redaction::Redaction;
+pub(crate) use siblings::{Hint, Siblings};
 pub(crate) use truncate::{character_boundary, prefix};
 
 use crate::settings::{MIN_FIELD_BYTES, Settings};
 use environment::EnvironmentSecrets;
 use fold::FoldedName;
 use key_cache::{NameVerdict, RedactorId};
-use keys::RedactKeys;
+use keys::{Confidence, RedactKeys};
 use scan::Scanner;
 
 /// Length of a text past its cut that shows a secret across the cut.
@@ -104,14 +106,9 @@ pub(crate) struct Member<'a> {
 impl<'a> Member<'a> {
     /// Returns whether a value is a secret: a text, or one that `is_scalar` if it is a number or a boolean.
     pub(crate) fn hides(&self, text: Option<&str>, is_scalar: bool) -> bool {
-        match self.verdict {
-            KeyVerdict::Secret => true,
-            KeyVerdict::SecretUnlessNumber => !is_scalar,
-            KeyVerdict::Keep => self
-                .name
-                .zip(text)
-                .is_some_and(|(name, text)| name.hides(text.as_bytes(), Confidence::Likely)),
-        }
+        let is_named =
+            |name: NameMeaning| text.is_some_and(|text| name.hides(text.as_bytes(), Confidence::Likely));
+        self.verdict.hides(is_scalar) || self.name.is_some_and(is_named)
     }
 
     fn harmless(key: &'a str, role: NameRole) -> Self {
@@ -241,7 +238,7 @@ impl Redactor {
     }
 
     /// Meaning of a text that names a neighbouring value, in a list or in another member.
-    pub(crate) fn name_of_neighbour(&self, text: &str) -> Option<NameMeaning> {
+    fn name_of_neighbour(&self, text: &str) -> Option<NameMeaning> {
         if !self.redact || text.len() > MAX_NAME_BYTES || key_cache::is_harmless(self.id, text) {
             return None;
         }

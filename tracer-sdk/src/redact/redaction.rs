@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use super::{Confidence, KeyVerdict, NameMeaning, Neighbours, RedactionSettings, Redactor};
+use super::{RedactionSettings, Redactor, Siblings};
 use crate::settings::Settings;
 use tracer_format::names::markers::REDACTED;
 
@@ -106,61 +106,47 @@ impl Redaction {
     }
 
     fn items(&self, items: Vec<Value>, in_array: bool, changed: &mut u64) -> Vec<Value> {
-        let is_pair = in_array && items.len() == 2;
-        let mut before: Option<(NameMeaning, bool)> = None;
+        let mut siblings = Siblings::default();
         let items = items.into_iter().map(|item| {
-            let hidden = before.take().is_some_and(|(name, is_option)| {
-                let text = item.as_str().unwrap_or_default();
-                let bytes = text.as_bytes();
-                match (is_option, is_pair) {
-                    (true, _) => !text.starts_with("--") && name.hides(bytes, Confidence::Explicit),
-                    (false, true) => name.hides(bytes, Confidence::Structured),
-                    (false, false) => NameMeaning::Key.hides(bytes, Confidence::Likely),
-                }
-            });
-            if hidden {
-                return marked(&item, changed);
-            }
-            let name = item
-                .as_str()
-                .and_then(|text| self.redactor.name_of_neighbour(text));
-            before = name.map(|name| (name, item.as_str().is_some_and(|text| text.starts_with('-'))));
+            let hint = siblings.item(in_array);
             match item {
+                Value::String(text) if hint.is_some_and(|hint| hint.hides(&text)) => {
+                    marked(&text.into(), changed)
+                }
                 Value::Array(items) => Value::Array(self.items(items, true, changed)),
-                item => self.cleaned(item, changed),
+                item => {
+                    if let Some(text) = item.as_str() {
+                        siblings.add(text, None, &self.redactor);
+                    }
+                    self.cleaned(item, changed)
+                }
             }
         });
         items.collect()
     }
 
     fn members(&self, members: Map<String, Value>, changed: &mut u64) -> Map<String, Value> {
-        let mut neighbours = Neighbours::default();
-        for (key, value) in &members {
-            let role = self.redactor.member(key, usize::MAX).role;
-            let text = value.as_str().filter(|_| role.is_name());
-            if let Some(says) = text.and_then(|text| self.redactor.name_of_neighbour(text)) {
-                neighbours.add(role, says);
-            }
-        }
+        let mut siblings = Siblings::default();
         let members = members.into_iter().map(|(key, value)| {
             let member = self.redactor.member(&key, usize::MAX);
+            let (role, hint) = (member.role, siblings.member(&member));
             let is_scalar = value.is_number() || value.is_boolean() || value.is_null();
-            let text = value.as_str();
-            let is_named = match text {
-                Some(text) => neighbours.hide(member.role, text.as_bytes()),
-                None => !is_scalar && neighbours.hide_container(member.role),
-            };
-            let hidden = !value.is_null() && member.hides(text, is_scalar)
-                || is_named && member.verdict == KeyVerdict::Keep;
+            let is_named = hint.is_some_and(|hint| match value.as_str() {
+                Some(text) => hint.hides(text),
+                None => !is_scalar && hint.hides_container(),
+            });
+            let is_hidden = is_named || (!value.is_null() && member.verdict.hides(is_scalar));
             let key = match member.key.text {
                 Cow::Borrowed(_) => key,
                 Cow::Owned(cleaned) => cleaned,
             };
-            if hidden {
+            if is_hidden {
                 return (key, marked(&value, changed));
             }
-            let value = self.cleaned(value, changed);
-            (key, value)
+            if let Some(text) = value.as_str().filter(|_| role.is_name()) {
+                siblings.add(text, Some(role), &self.redactor);
+            }
+            (key, self.cleaned(value, changed))
         });
         members.collect()
     }

@@ -156,10 +156,7 @@ const OTHERS: &[(&str, AnchorRule)] = &[
     ("identified", AnchorRule::Identified),
 ];
 
-/// Number of letters of a redact key of the user's own that are its anchor: the last.
-const LETTERS_OF_KEY: usize = 3;
-
-/// Separators that may be between any two of them.
+/// Separators that may be between the last two letters of a redact key of the user's own, which are its anchor.
 const SEPARATORS: [&str; 6] = ["", "_", "__", "-", ".", " "];
 
 /// The anchors of secrets in a text, each with its rule. `keys` are the letters of the redact keys of the user's own; the default
@@ -197,28 +194,11 @@ pub(super) fn anchors<'k>(keys: impl Iterator<Item = &'k [u8]>) -> Vec<(Vec<u8>,
     }
     for key in keys {
         let key = String::from_utf8_lossy(key);
-        let letters = key.chars().rev().take(LETTERS_OF_KEY);
-        let with_letter = |ends: Vec<String>, letter: char| {
-            let separators = if ends.is_empty() {
-                &[""]
-            } else {
-                SEPARATORS.as_slice()
-            };
-            let ends = if ends.is_empty() {
-                vec![String::new()]
-            } else {
-                ends
-            };
-            let spelled = |end: &String| {
-                separators
-                    .iter()
-                    .map(|between| format!("{letter}{between}{end}"))
-                    .collect::<Vec<_>>()
-            };
-            ends.iter().flat_map(spelled).collect()
-        };
-        for end in letters.fold(Vec::new(), with_letter) {
-            add_name(&end, false);
+        let mut letters = key.chars().rev();
+        let last = letters.next().map(String::from).unwrap_or_default();
+        let before = letters.next().map(String::from).unwrap_or_default();
+        for between in SEPARATORS {
+            add_name(&format!("{before}{between}{last}"), false);
         }
     }
     anchors

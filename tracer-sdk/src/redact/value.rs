@@ -60,9 +60,6 @@ const STAND_INS: [&[u8]; 40] = [
     b"default_value",
 ];
 
-/// The longest of them.
-const MAX_STAND_IN_BYTES: usize = 13;
-
 /// Parts of such words.
 const STAND_IN_PARTS: [&[u8]; 11] = [
     b"your_",
@@ -77,9 +74,6 @@ const STAND_IN_PARTS: [&[u8]; 11] = [
     b"_here",
     b"-here",
 ];
-
-/// The length of the shortest.
-const MIN_PART_BYTES: usize = 5;
 
 /// Says whether `value` only says that a secret goes here.
 pub(super) fn is_placeholder(value: &[u8]) -> bool {
@@ -112,13 +106,8 @@ pub(super) fn is_blank(value: &[u8]) -> bool {
 
 /// Says whether eight `x` follow each other.
 fn has_crosses(value: &[u8]) -> bool {
-    const CROSSES: usize = 8;
     let is_cross = |byte: &u8| byte.eq_ignore_ascii_case(&b'x');
-    // Of eight neighbours one is at a multiple of eight: hardly any value is read whole.
-    value.iter().step_by(CROSSES).any(is_cross)
-        && value
-            .windows(CROSSES)
-            .any(|neighbours| neighbours.iter().all(is_cross))
+    value.windows(8).any(|neighbours| neighbours.iter().all(is_cross))
 }
 
 fn is_ellipsis(value: &[u8]) -> bool {
@@ -130,35 +119,13 @@ fn is_repeated(value: &[u8], first: u8) -> bool {
 }
 
 fn is_stand_in(value: &[u8]) -> bool {
-    if value.len() > 64 {
-        return false;
-    }
-    let has_part = || {
-        value.windows(MIN_PART_BYTES).enumerate().any(|(start, place)| {
-            let &[first, second, ..] = place else { return false };
-            // Few places begin like one of these.
-            let pair = [first, second].map(|byte| byte.to_ascii_lowercase());
-            matches!(
-                &pair,
-                b"yo" | b"-y" | b"_y" | b"pl" | b"ex" | b"ch" | b"re" | b"du" | b"_h" | b"-h"
-            ) && STAND_IN_PARTS.iter().any(|part| {
-                part.starts_with(&pair)
-                    && value
-                        .get(start..start + part.len())
-                        .is_some_and(|place| place.eq_ignore_ascii_case(part))
-            })
-        })
+    let is_word = || STAND_INS.iter().any(|word| value.eq_ignore_ascii_case(word));
+    let has_part = |part: &&[u8]| {
+        value
+            .windows(part.len())
+            .any(|place| place.eq_ignore_ascii_case(part))
     };
-    // None of them has a digit, and few begin like the value.
-    let is_word = || {
-        let first = value.first().map(u8::to_ascii_lowercase);
-        value.len() <= MAX_STAND_IN_BYTES
-            && !value.iter().any(u8::is_ascii_digit)
-            && STAND_INS
-                .iter()
-                .any(|word| word.first().copied() == first && value.eq_ignore_ascii_case(word))
-    };
-    is_word() || (!looks_random(value) && has_part())
+    value.len() <= 64 && (is_word() || (STAND_IN_PARTS.iter().any(has_part) && !looks_random(value)))
 }
 
 /// Says whether `value` may well be a secret: letters with digits or with the signs that passwords have, in one word.

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::WrittenValue;
 use super::interrupted::{Interrupted, WriteResult};
-use crate::redact::{Confidence, KeyVerdict, NameMeaning, NameRole, Neighbours, Redactor, prefix};
+use crate::redact::{Hint, KeyVerdict, NameRole, Redactor, Siblings, prefix};
 use crate::write::escape::push_string;
 use tracer_format::names::markers::{REDACTED, TRUNCATED, UNSERIALIZABLE};
 
@@ -27,45 +27,8 @@ const MIN_CUT_BYTES: usize = 64;
 struct Container {
     is_object: bool,
     has_items: bool,
-    /// In an array: more than one item was begun.
-    has_second: bool,
-    /// In an array: what the last item says about the one behind it.
-    item: Option<Hint>,
-    /// In an object: what its members say about those that follow: `{"name": "password", "value": …}`.
-    neighbours: Neighbours,
-}
-
-/// Hint about a value, in addition to what the rule says of its key.
-#[derive(Debug, Clone, Copy)]
-enum Hint {
-    /// Its key says this of strings.
-    Member(NameMeaning),
-    /// Its member has this role next to these.
-    Beside(Neighbours, NameRole),
-    /// It is behind a name in an array of pairs.
-    Pair(NameMeaning),
-    /// It is behind a name in a list, which may as well be a list of names.
-    List,
-    /// It is behind an option in a list of arguments.
-    Argument(NameMeaning),
-}
-
-impl Hint {
-    fn hides(self, text: &str) -> bool {
-        let bytes = text.as_bytes();
-        match self {
-            Self::Member(name) => name.hides(bytes, Confidence::Likely),
-            Self::Beside(neighbours, role) => neighbours.hide(role, bytes),
-            Self::Pair(name) => name.hides(bytes, Confidence::Structured),
-            Self::List => NameMeaning::Key.hides(bytes, Confidence::Likely),
-            Self::Argument(name) => !text.starts_with("--") && name.hides(bytes, Confidence::Explicit),
-        }
-    }
-
-    /// Returns whether an array or object is a secret as a whole.
-    fn hides_container(self) -> bool {
-        matches!(self, Self::Beside(neighbours, role) if neighbours.hide_container(role))
-    }
+    /// Its values so far, as they name others.
+    siblings: Siblings,
 }
 
 /// JSON text under construction.
@@ -170,32 +133,14 @@ impl<'a> Output<'a> {
             self.written.truncated = true;
         }
         self.awaiting = false;
-        let in_array = self
-            .depth
-            .checked_sub(1)
-            .and_then(|top| self.open.get(top))
-            .is_some_and(|container| !container.is_object);
-        if in_array || role.is_name() {
-            self.name_neighbour(text, role);
+        let redactor = self.redactor;
+        if let Some(container) = self.top()
+            && (!container.is_object || role.is_name())
+        {
+            let role = container.is_object.then_some(role);
+            container.siblings.add(text, role, redactor);
         }
         Ok(())
-    }
-
-    /// Keeps what `text`, just written as an item or in a member with this role, says about the value next to it.
-    #[inline(never)]
-    fn name_neighbour(&mut self, text: &str, role: NameRole) {
-        let name = self.redactor.name_of_neighbour(text);
-        let Some(container) = self.top() else {
-            return;
-        };
-        if !container.is_object {
-            let is_option = text.starts_with('-');
-            container.item = name.map(if is_option { Hint::Argument } else { Hint::Pair });
-            return;
-        }
-        if let Some(name) = name {
-            container.neighbours.add(role, name);
-        }
     }
 
     /// A text of our own, which needs neither redaction nor an escape.
@@ -267,14 +212,7 @@ impl<'a> Output<'a> {
             .and_then(|outer| self.open.get(outer))
             .is_some_and(|outer| !outer.is_object);
         let container = depth.checked_sub(1).and_then(|top| self.open.get_mut(top));
-        self.hint = container.and_then(|container| {
-            let is_pair = in_array && container.has_items && !container.has_second;
-            container.has_second = container.has_items;
-            match container.item.take()? {
-                Hint::Pair(_) if !is_pair => Some(Hint::List),
-                hint => Some(hint),
-            }
-        });
+        self.hint = container.and_then(|container| container.siblings.item(in_array));
         self.comma()?;
         self.awaiting = true;
         self.role = NameRole::Other;
@@ -302,11 +240,8 @@ impl<'a> Output<'a> {
         self.out.push(b':');
         self.awaiting = true;
         self.role = member.role;
-        self.hint = member.name.map(Hint::Member);
-        if member.role.is_value() {
-            let neighbours = self.top().map(|container| container.neighbours);
-            self.hint = Some(Hint::Beside(neighbours.unwrap_or_default(), member.role));
-        }
+        let container = self.top().copied().unwrap_or_default();
+        self.hint = container.siblings.member(&member);
         Ok(member.verdict)
     }
 
