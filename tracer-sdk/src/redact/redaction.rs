@@ -127,9 +127,16 @@ impl Redaction {
 
     fn members(&self, members: Map<String, Value>, changed: &mut u64) -> Map<String, Value> {
         let mut siblings = Siblings::default();
+        // The members of a map may be sorted: a name counts wherever it is.
+        for (key, value) in &members {
+            let role = self.redactor.member(key, usize::MAX).role;
+            if let Some(text) = value.as_str().filter(|_| role.is_name()) {
+                siblings.add(text, Some(role), &self.redactor);
+            }
+        }
         let members = members.into_iter().map(|(key, value)| {
             let member = self.redactor.member(&key, usize::MAX);
-            let (role, hint) = (member.role, siblings.member(&member));
+            let hint = siblings.member(&member);
             let is_scalar = value.is_number() || value.is_boolean() || value.is_null();
             let is_named = hint.is_some_and(|hint| match value.as_str() {
                 Some(text) => hint.hides(text),
@@ -142,9 +149,6 @@ impl Redaction {
             };
             if is_hidden {
                 return (key, marked(&value, changed));
-            }
-            if let Some(text) = value.as_str().filter(|_| role.is_name()) {
-                siblings.add(text, Some(role), &self.redactor);
             }
             (key, self.cleaned(value, changed))
         });
