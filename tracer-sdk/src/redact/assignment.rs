@@ -11,8 +11,8 @@ use super::keys::{Confidence, KeyVerdict, NameMeaning, RedactKeys, begins_with};
 use super::name::AssignedName;
 use super::nested;
 use super::place::{SecretPlace, SecretPlaces};
-use super::rules::{Alphabet, is_content, is_term, is_word};
-use super::text::{AHEAD, BACK, Text, Value, is_quote};
+use super::rules::{is_term, is_word};
+use super::text::{BACK, Text, Value, is_quote};
 use super::value::{is_code, is_number, is_path, is_placeholder, looks_random, looks_secret};
 
 /// Gap between a name and its value.
@@ -425,27 +425,8 @@ impl Named<'_> {
         if text.at(close) != b'>' || text.before(close) == b'/' {
             return None;
         }
-        content(text, close + 1, |value| self.meaning.hides(value, confidence))
+        nested::content(text, close + 1, |value| self.meaning.hides(value, confidence))
     }
-}
-
-/// The text of the element whose tag ends before `start`, when it is a secret.
-pub(super) fn content(
-    text: Text<'_>,
-    start: usize,
-    is_secret: impl Fn(&[u8]) -> bool,
-) -> Option<SecretPlace> {
-    const CDATA: &str = "<![CDATA[";
-    let is_data = text.has(start, CDATA);
-    let start = if is_data { start + CDATA.len() } else { start };
-    let belongs: Alphabet = if is_data { |byte| byte != b']' } else { is_content };
-    let seen = text.run(start, AHEAD, belongs);
-    let is_whole = text.has(seen, "</") || text.has(seen, "]]>");
-    // One word that is longer than any other may be cut.
-    let is_endless = || seen - start >= AHEAD && !text.slice(start, seen).iter().any(u8::is_ascii_whitespace);
-    let judged = text.judged(start, seen).trim_ascii();
-    (!judged.is_empty() && is_secret(judged) && (is_whole || is_endless()))
-        .then(|| SecretPlace::new(start, text.end_of(seen, belongs)))
 }
 
 /// Says whether the argument of a function, as `vault::get_secret`, is the name of what it returns.

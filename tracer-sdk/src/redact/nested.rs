@@ -1,10 +1,9 @@
-//! Secrets in structures under or next to a name: arrays, objects, YAML blocks, members, attributes.
+//! Secrets in structures under or next to a name: arrays, objects, members, elements.
 
-use super::assignment::content;
 use super::keys::{MAX_ROLE_BYTES, NameMeaning, NameRole, Neighbours};
 use super::name::{AssignedName, is_name};
-use super::place::SecretPlaces;
-use super::rules::{is_term, is_word};
+use super::place::{SecretPlace, SecretPlaces};
+use super::rules::{Alphabet, is_content, is_term, is_word};
 use super::text::{AHEAD, BACK, Text, is_quote};
 use super::value::{is_number, is_placeholder, is_plausible, looks_secret};
 
@@ -161,4 +160,23 @@ fn members(
         }
     }
     end
+}
+
+/// The text of the element whose tag ends before `start`, when it is a secret.
+pub(super) fn content(
+    text: Text<'_>,
+    start: usize,
+    is_secret: impl Fn(&[u8]) -> bool,
+) -> Option<SecretPlace> {
+    const CDATA: &str = "<![CDATA[";
+    let is_data = text.has(start, CDATA);
+    let start = if is_data { start + CDATA.len() } else { start };
+    let belongs: Alphabet = if is_data { |byte| byte != b']' } else { is_content };
+    let seen = text.run(start, AHEAD, belongs);
+    let is_whole = text.has(seen, "</") || text.has(seen, "]]>");
+    // One word that is longer than any other may be cut.
+    let is_endless = || seen - start >= AHEAD && !text.slice(start, seen).iter().any(u8::is_ascii_whitespace);
+    let judged = text.judged(start, seen).trim_ascii();
+    (!judged.is_empty() && is_secret(judged) && (is_whole || is_endless()))
+        .then(|| SecretPlace::new(start, text.end_of(seen, belongs)))
 }
