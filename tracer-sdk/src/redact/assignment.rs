@@ -228,7 +228,7 @@ impl Named<'_> {
                 Some(place) => places.push(place),
                 None => nested::json(text, blanks.end, self.meaning, places),
             },
-            Gap::Colon if blanks.has_lines => nested::yaml(text, blanks.end, places),
+            Gap::Colon if blanks.has_lines => nested::yaml(text, blanks.end, self.meaning, places),
             _ if blanks.has_lines => {}
             _ => places.extend(self.bare(gap, operator_end, blanks.end)),
         }

@@ -1,6 +1,6 @@
 //! Secrets in structures under or next to a name: arrays, objects, members, elements.
 
-use super::keys::{MAX_ROLE_BYTES, NameMeaning, NameRole, Neighbours};
+use super::keys::{Confidence, MAX_ROLE_BYTES, NameMeaning, NameRole, Neighbours};
 use super::name::{AssignedName, is_name};
 use super::place::{SecretPlace, SecretPlaces};
 use super::rules::{Alphabet, is_content, is_term, is_word};
@@ -59,7 +59,7 @@ pub(super) fn json(text: Text<'_>, start: usize, meaning: NameMeaning, places: &
 }
 
 /// Finds the texts that look random in the indented lines and items from `start` on. They are searched as long as they are secrets.
-pub(super) fn yaml(text: Text<'_>, start: usize, places: &mut SecretPlaces) {
+pub(super) fn yaml(text: Text<'_>, start: usize, meaning: NameMeaning, places: &mut SecretPlaces) {
     let (mut line, mut from) = (start.max(places.nested_until), start.max(places.nested_until));
     let is_item = |line| text.has(line, "- ");
     while line - from < AHEAD && (is_item(line) || matches!(text.before(line), b' ' | b'\t')) {
@@ -68,16 +68,18 @@ pub(super) fn yaml(text: Text<'_>, start: usize, places: &mut SecretPlaces) {
         let is_member = text.at(key) == b':' && text.blanks(key + 1) > key + 1;
         let value = text.value(if is_member { text.blanks(key + 1) } else { item }, is_word);
         let mut end = value.start;
-        if looks_secret(value.judged(text)) {
+        let judged = value.judged(text);
+        let is_value = is_member && NameRole::of(text.slice(item, key)) == NameRole::VALUE;
+        if looks_secret(judged) || (is_value && meaning.hides(judged, Confidence::Likely)) {
             let place = value.place(text);
             places.push(place);
             (end, from) = (place.end, line);
         }
         let next = text.gap(text.line_end(end));
+        line = next.end;
         if !next.has_lines {
             break;
         }
-        line = next.end;
     }
     places.nested_until = line;
 }
