@@ -12,7 +12,7 @@ use tracer_runs::RunDirectory;
 use super::environment::{PreparedTrial, TrialEnd, TrialEnvironment, TrialRemarks, TrialStart};
 use super::evidence::TrialEvidence;
 use super::output::OutputCleaner;
-use super::process::{self, EndedProgram, Launch, Marker, ProgramEnd};
+use super::process::{self, EndedProgram, Launch, ProgramEnd};
 use super::program::TrialProgram;
 use super::scratch::Scratch;
 use super::stop::{Stop, TrialsStop};
@@ -23,8 +23,8 @@ use tracer_insight::units;
 const DATA_DIR_VARIABLES: [&str; 3] = ["TRACER_DATA_DIR", "MAIDA_DATA_DIR", "AGENTDBG_DATA_DIR"];
 /// The number of the trial, from 1.
 const INDEX_VARIABLE: &str = "TRACER_TRIAL_INDEX";
-/// Tells the processes of a trial.
-const MARKER_VARIABLE: &str = "TRACER_TRIAL_ID";
+/// The gate and the number of the trial.
+const ID_VARIABLE: &str = "TRACER_TRIAL_ID";
 /// Variables that would make the program record into another run or not at all, or would lead it back to the original
 /// workspace: a hook of Git sets the latter.
 const REMOVED_VARIABLES: [&str; 6] = [
@@ -144,6 +144,7 @@ impl TrialCommand {
         let mut environment: Vec<(&str, OsString)> =
             DATA_DIR_VARIABLES.map(|name| (name, data_dir.clone())).into();
         environment.push((INDEX_VARIABLE, number.to_string().into()));
+        environment.push((ID_VARIABLE, format!("{}.{number}", self.gate).into()));
         // Programs believe it, and this process has another one.
         environment.push(("PWD", directory.clone().into_os_string()));
         environment.extend(own_temporary_folder(&scratch.temporary()));
@@ -153,7 +154,6 @@ impl TrialCommand {
             directory,
             environment,
             removed: &REMOVED_VARIABLES,
-            marker: Marker::new(MARKER_VARIABLE, format!("{}.{number}", self.gate)),
             timeout: self.timeout,
         }
     }

@@ -82,11 +82,11 @@ impl GateRun<'_> {
     /// [`InputError`] when signals cannot be received.
     pub fn make(self, display: &mut dyn TrialDisplay) -> Result<MadeTrials, InputError> {
         let stop = Stop::on_signals()?;
-        let orphans = Orphans::adopt();
         let (policy, command) = (self.policy, self.command);
         let mut follower = TrialFollower {
             run: self,
             stop: &stop,
+            orphans: Orphans::adopt(),
             display,
             began: now(),
             made: MadeTrials::default(),
@@ -104,7 +104,10 @@ impl GateRun<'_> {
             &mut follower,
         );
         let TrialFollower {
-            mut made, is_decided, ..
+            mut made,
+            is_decided,
+            orphans,
+            ..
         } = follower;
         if !orphans.end() {
             made.notices
@@ -124,6 +127,7 @@ impl GateRun<'_> {
 struct TrialFollower<'a> {
     run: GateRun<'a>,
     stop: &'a Stop,
+    orphans: Orphans,
     display: &'a mut dyn TrialDisplay,
     /// Start of the gate: a run that started earlier does not belong to it.
     began: Timestamp,
@@ -211,7 +215,9 @@ impl TrialFollower<'_> {
     }
 
     fn clean_up(&mut self, number: u32, has_survivors: bool, scratch: Option<Scratch>) {
-        if has_survivors {
+        // Among several trials nothing tells whose the orphans are: they end with the last one.
+        let is_clean = !has_survivors && (self.run.policy.jobs > 1 || self.orphans.end());
+        if !is_clean {
             self.notice(format!("trial {number}: failed to end some of its processes"));
         }
         if let Some(Err((folder, error))) = scratch.map(Scratch::close) {

@@ -2,15 +2,13 @@
 
 use std::process::{Child, Command};
 
-use super::Marker;
-
 pub(super) fn lead_a_group(_: &mut Command) {}
 
 /// No process but the program itself.
 pub(super) struct Members;
 
 impl Members {
-    pub(super) fn new(_: &Child, _: &Marker) -> Self {
+    pub(super) fn new(_: &Child) -> Self {
         Self
     }
 

@@ -1,6 +1,6 @@
-//! Processes that lost their parent and hide from what tells the processes of a trial: on Linux this process adopts
-//! them, and ends them when no trial is running any more.
+//! Processes that left the group of their trial: on Linux this process adopts and ends them.
 
+use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -8,14 +8,12 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, waitpid};
 use nix::unistd::Pid;
 
-use super::strays::{self, Process};
-
 /// Time limit of killing.
 const KILLING: Duration = Duration::from_secs(2);
 /// Poll interval.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// The orphans that trials leave, from now on until they are ended.
+/// The orphans that trials leave.
 #[derive(Debug)]
 pub(crate) struct Orphans {
     are_adopted: bool,
@@ -30,7 +28,7 @@ impl Orphans {
     }
 
     /// Ends them, and tells whether none is left. To be called when no trial is running.
-    pub(crate) fn end(self) -> bool {
+    pub(crate) fn end(&self) -> bool {
         let started = Instant::now();
         while self.are_adopted && started.elapsed() < KILLING {
             // What has ended is taken note of, or it would stay as a zombie.
@@ -40,7 +38,7 @@ impl Orphans {
                 return true;
             }
             for orphan in orphans {
-                let _ = kill(orphan.id, Signal::SIGKILL);
+                let _ = kill(orphan, Signal::SIGKILL);
             }
             thread::sleep(POLL_INTERVAL);
         }
@@ -48,9 +46,34 @@ impl Orphans {
     }
 }
 
-fn children() -> Vec<Process> {
-    let ours = Pid::this();
-    let mut all = strays::all();
-    all.retain(|process| process.parent == ours);
-    all
+/// The children of this process.
+fn children() -> Vec<Pid> {
+    let ours = Pid::this().as_raw();
+    let entries = fs::read_dir("/proc").into_iter().flatten();
+    let is_ours = |id: &i32| {
+        let stat = fs::read_to_string(format!("/proc/{id}/stat"));
+        stat.is_ok_and(|stat| parent(&stat) == Some(ours))
+    };
+    entries
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .filter(is_ours)
+        .map(Pid::from_raw)
+        .collect()
+}
+
+/// The parent in the text of `/proc/<pid>/stat`: `pid (name) state ppid …`, where the name may hold anything.
+fn parent(stat: &str) -> Option<i32> {
+    let (_, fields) = stat.rsplit_once(") ")?;
+    fields.split(' ').nth(1)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_brackets_and_spaces_is_no_field() {
+        assert_eq!(parent("17 (a) R 5 (b c)) S 4 17 17 0"), Some(4));
+        assert_eq!(parent("17 (a"), None);
+    }
 }

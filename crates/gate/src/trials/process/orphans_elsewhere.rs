@@ -9,8 +9,8 @@ impl Orphans {
         Self
     }
 
-    pub(crate) fn end(self) -> bool {
-        let Self = self;
+    #[expect(clippy::unused_self, reason = "on Linux it has a state")]
+    pub(crate) fn end(&self) -> bool {
         true
     }
 }

@@ -7,7 +7,6 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::Marker;
 use super::group;
 use super::members::{Members, lead_a_group};
 use super::tail::Tail;
@@ -31,8 +30,6 @@ pub(crate) struct Launch {
     pub(crate) environment: Vec<(&'static str, OsString)>,
     /// Variables removed from the environment of this process, unless set.
     pub(crate) removed: &'static [&'static str],
-    /// Marker of its processes.
-    pub(crate) marker: Marker,
     /// Time limit.
     pub(crate) timeout: Duration,
 }
@@ -63,7 +60,7 @@ pub(crate) struct EndedProgram {
     pub(crate) stderr: String,
 }
 
-/// Runs a program. When this returns, nothing that it started is running any more that the system shows.
+/// Runs a program. When this returns, no process of its group is running any more that the system shows.
 pub(crate) fn run(launch: &Launch, stop: &Stop) -> io::Result<EndedProgram> {
     let mut command = Command::new(&launch.program);
     // First: what is set may be among them.
@@ -74,14 +71,13 @@ pub(crate) fn run(launch: &Launch, stop: &Stop) -> io::Result<EndedProgram> {
         .args(&launch.arguments)
         .current_dir(&launch.directory)
         .envs(launch.environment.iter().map(|(name, value)| (name, value)))
-        .env(launch.marker.name, &launch.marker.value)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     lead_a_group(&mut command);
     let started = Instant::now();
     let mut child = spawn(&mut command)?;
-    let members = Members::new(&child, &launch.marker);
+    let members = Members::new(&child);
     let waited = read_output(&mut child)
         .and_then(|output| Ok((wait(&mut child, launch.timeout, started, stop)?, output)));
     let took = started.elapsed();
