@@ -6,7 +6,7 @@ use std::io;
 use std::process::ExitCode;
 
 use tracer_capture::causes::causes;
-use tracer_gate::files::InputError;
+use tracer_gate::InputError;
 use tracer_runs::{InvalidRun, RecordError};
 
 /// Kind of an error, which decides the exit code (decisions, section 11).

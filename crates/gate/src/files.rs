@@ -4,57 +4,12 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use crate::policy::{Overrides, Policy, PolicyError};
-use crate::{Baseline, EnvironmentFingerprint, Gate, GateDetails, InputFile, Report, Trial};
+use crate::{Baseline, EnvironmentFingerprint, Gate, GateDetails, InputError, InputFile, Report, Trial};
 use tracer_insight::digest::sha256_hex;
 use tracer_insight::profile::RunProfile;
 use tracer_runs::read_input;
 
 use tracer_insight::text;
-
-/// Why a file or an argument of the gate cannot be used, and what to do next.
-///
-/// ```
-/// use tracer_gate::files::InputError;
-///
-/// let error = InputError::new("no policy found").with_hint("write one: tracer init");
-/// assert_eq!(error.to_string(), "no policy found");
-/// assert_eq!(error.hints(), ["write one: tracer init"]);
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct InputError {
-    message: String,
-    hints: Vec<String>,
-}
-
-impl InputError {
-    /// An error without hints.
-    pub fn new(message: impl Into<String>) -> Self {
-        Self {
-            message: message.into(),
-            hints: Vec::new(),
-        }
-    }
-
-    /// The error with a next step.
-    #[must_use]
-    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
-        self.hints.push(hint.into());
-        self
-    }
-
-    /// The failure.
-    #[must_use]
-    pub fn message(&self) -> &str {
-        &self.message
-    }
-
-    /// The next steps, the most likely one first.
-    #[must_use]
-    pub fn hints(&self) -> &[String] {
-        &self.hints
-    }
-}
 
 /// The policy of a project, below its folder.
 pub const POLICY_FILE: &str = ".tracer/policy.yaml";
@@ -228,10 +183,8 @@ pub fn baseline(path: &Path) -> Result<BaselineInput, InputError> {
         Baseline::MAX_BYTES,
         "make one from a passing report: tracer baseline --from-report FILE",
     )?;
-    let baseline = Baseline::parse(&bytes).map_err(|error| {
-        InputError::new(format!("the baseline {} cannot be used: {error}", path.display()))
-            .with_hint(error.hint)
-    })?;
+    let baseline = Baseline::parse(&bytes)
+        .map_err(|error| error.about(format_args!("the baseline {} cannot be used", path.display())))?;
     Ok(BaselineInput {
         file: Some(input(path, &bytes)),
         baseline,

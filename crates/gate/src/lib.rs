@@ -15,6 +15,7 @@
 mod baseline;
 mod decide;
 mod digest;
+mod error;
 pub mod files;
 #[cfg(feature = "formats")]
 pub mod formats;
@@ -34,10 +35,10 @@ mod verdict;
 pub mod words;
 
 pub use baseline::{
-    Acceptance, BASELINES_FOLDER, Baseline, BaselineError, BaselineTrial, Demanded, EnvironmentFingerprint,
-    usual_path,
+    Acceptance, BASELINES_FOLDER, Baseline, BaselineTrial, Demanded, EnvironmentFingerprint, usual_path,
 };
 pub use decide::Gate;
+pub use error::InputError;
 pub use range::AllowedRange;
 pub use report::{
     BaselineChanges, CheckResult, DistributionalEvidence, Evidence, GateDetails, InputFile,

@@ -7,12 +7,12 @@ use tracer_insight::text;
 const MAX_VALUE_LENGTH: usize = 80;
 
 /// Words and values in the order in which they are read.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Phrase {
     parts: Vec<PhrasePart>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum PhrasePart {
     /// Ours, safe everywhere.
     Words(String),

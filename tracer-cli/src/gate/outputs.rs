@@ -4,9 +4,9 @@ use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use tracer_gate::files::{GateInputs, InputError};
+use tracer_gate::files::GateInputs;
 use tracer_gate::policy::{OnInconclusive, Overrides};
-use tracer_gate::{Report, Verdict as GateVerdict};
+use tracer_gate::{InputError, Report, Verdict as GateVerdict};
 
 use crate::error::{CliError, ErrorKind};
 use crate::outcome::CommandOutcome;

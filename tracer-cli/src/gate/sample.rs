@@ -44,13 +44,9 @@ pub(crate) fn take(
 
 fn of_report(path: &Path, demanded: Demanded) -> Result<Baseline, CliError> {
     let bytes = files::report(path)?;
-    Baseline::of_report(&bytes, &now().to_string(), demanded).map_err(|error| {
-        CliError::input(format!(
-            "the report {} makes no baseline: {error}",
-            path.display()
-        ))
-        .with_hint(error.hint)
-    })
+    let baseline = Baseline::of_report(&bytes, &now().to_string(), demanded);
+    let what = format!("the report {} makes no baseline", path.display());
+    Ok(baseline.map_err(|error| error.about(what))?)
 }
 
 fn of_run(run_id: Option<&str>, force: bool, session: &mut Session) -> Result<Baseline, CliError> {
@@ -73,5 +69,5 @@ fn of_run(run_id: Option<&str>, force: bool, session: &mut Session) -> Result<Ba
                 .with_hint("choose another run, or pass --force"),
         );
     }
-    Ok(Baseline::of_ended(&stored.metrics, now()))
+    Ok(Baseline::of_run(&stored.metrics, &now().to_string()))
 }

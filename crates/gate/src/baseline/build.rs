@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::error::BaselineError;
 use super::report::{ReportedSample, SampledTrial};
 use super::{Acceptance, Baseline, BaselineTrial, file};
-use crate::Verdict;
+use crate::{InputError, Verdict};
 use tracer_insight::profile::{Metric, RunProfile, agent_of};
 use tracer_insight::signature::Signature;
-use tracer_sdk::format::{RecordedStatus, Timestamp};
+use tracer_sdk::format::RecordedStatus;
 
 /// Demands on a sample that becomes a baseline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +21,7 @@ pub enum Demanded {
 }
 
 impl Baseline {
-    /// A baseline of one run, made at `created_at`.
+    /// A baseline of one run, made at `created_at`; `forced` when it did not end well, or spans of it are missing.
     ///
     /// ```
     /// use tracer_gate::Baseline;
@@ -35,13 +34,7 @@ impl Baseline {
     /// ```
     #[must_use]
     pub fn of_run(run: &RunProfile, created_at: &str) -> Self {
-        assemble(vec![SampledTrial::from(run)], created_at).sealed()
-    }
-
-    /// A baseline of a run that has ended; `forced` when it did not end well, or spans of it are missing.
-    #[must_use]
-    pub fn of_ended(run: &RunProfile, now: Timestamp) -> Self {
-        let mut baseline = assemble(vec![SampledTrial::from(run)], &now.to_string());
+        let mut baseline = assemble(vec![SampledTrial::from(run)], created_at);
         baseline.forced = run.status != RecordedStatus::Ok || run.missing.is_some();
         baseline.sealed()
     }
@@ -76,18 +69,18 @@ impl Baseline {
     ///
     /// # Errors
     ///
-    /// [`BaselineError`] when it is not the unedited report of a whole, passing sample.
-    pub fn of_report(report: &[u8], created_at: &str, demanded: Demanded) -> Result<Self, BaselineError> {
+    /// [`InputError`] when it is not the unedited report of a whole, passing sample.
+    pub fn of_report(report: &[u8], created_at: &str, demanded: Demanded) -> Result<Self, InputError> {
         let sample = ReportedSample::parse(report)?;
         let has_failed = sample.verdict != Verdict::Pass;
         if has_failed && demanded == Demanded::Pass {
-            return Err(BaselineError::not_passed(format!(
+            return Err(not_passed(format!(
                 "verdict: the gate of this report did not pass, it is {}",
                 sample.verdict.as_str()
             )));
         }
         if let Some(missing) = sample.missing.as_ref().filter(|_| demanded != Demanded::Nothing) {
-            return Err(BaselineError::not_passed(missing));
+            return Err(not_passed(missing.clone()));
         }
         let mut baseline = assemble(sample.trials, created_at);
         baseline.command = sample.command;
@@ -142,7 +135,7 @@ impl Baseline {
     /// let baseline = Baseline::of_run(&RunProfile::new(&run.meta, run.records), "2026-01-01T00:00:00.000Z");
     /// let baseline = baseline.accepted(Acceptance { reason: "it is right".to_owned(), ..Acceptance::default() });
     /// assert_eq!(Baseline::parse(baseline.to_json().as_bytes())?, baseline);
-    /// # Ok::<(), tracer_gate::BaselineError>(())
+    /// # Ok::<(), tracer_gate::InputError>(())
     /// ```
     #[must_use]
     pub fn accepted(mut self, acceptance: Acceptance) -> Self {
@@ -155,6 +148,11 @@ impl Baseline {
         self.digest = self.content_digest();
         self
     }
+}
+
+/// The error of a sample that does not show what is usual.
+fn not_passed(message: String) -> InputError {
+    InputError::new(message).with_hint("fix the failure first, or pass --force")
 }
 
 impl From<&RunProfile> for SampledTrial {

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Deserializer, de};
 use serde_json::Value;
 
-use super::Baseline;
-use super::error::BaselineError;
+use super::{Baseline, MAKE_AGAIN};
+use crate::InputError;
 use tracer_insight::digest::{sha256_hex, write_canonical};
 
 /// The version that is written and read.
@@ -25,28 +25,28 @@ impl Baseline {
     ///
     /// # Errors
     ///
-    /// [`BaselineError`] with the place of the mistake.
-    pub fn parse(text: &[u8]) -> Result<Self, BaselineError> {
+    /// [`InputError`] with the place of the mistake.
+    pub fn parse(text: &[u8]) -> Result<Self, InputError> {
         /// A file of another version may have any form.
         #[derive(Deserialize)]
         struct Head {
             baseline_version: Option<Value>,
             schema_version: Option<Value>,
         }
-        let head: Head = from_json(text).map_err(BaselineError::file)?;
+        let head: Head = from_json(text, MAKE_AGAIN)?;
         match (head.baseline_version, head.schema_version) {
             (Some(version), _) if is_version(&version, VERSION) => {}
             (Some(version), _) => {
                 let message = format!("baseline_version: {version} is not understood; {VERSION} is");
-                return Err(BaselineError::file(message));
+                return Err(refused(message));
             }
             (None, Some(Value::String(old))) => {
                 let message = format!("it is of an old format, schema_version {}", old.escape_debug());
-                return Err(BaselineError::file(message));
+                return Err(refused(message));
             }
-            (None, _) => return Err(BaselineError::file("baseline_version is missing")),
+            (None, _) => return Err(refused("baseline_version is missing")),
         }
-        let baseline: Self = from_json(text).map_err(BaselineError::file)?;
+        let baseline: Self = from_json(text, MAKE_AGAIN)?;
         baseline.check()?;
         Ok(baseline)
     }
@@ -84,28 +84,34 @@ impl Baseline {
         sha256_hex(&text)
     }
 
-    fn check(&self) -> Result<(), BaselineError> {
+    fn check(&self) -> Result<(), InputError> {
         if self.trials.is_empty() {
-            return Err(BaselineError::file("trials: the baseline holds no run"));
+            return Err(refused("trials: the baseline holds no run"));
         }
         for (number, trial) in (1..).zip(&self.trials) {
             if let Some((name, _)) = trial.metrics.iter().find(|(_, value)| **value < 0.0) {
                 let message = format!("trials: {} of trial {number} is negative", name.escape_debug());
-                return Err(BaselineError::file(message));
+                return Err(refused(message));
             }
             let signature = self.signatures.get(&trial.signature);
             if signature.is_none_or(|signature| signature.id() != trial.signature) {
                 let message = format!("signatures: that of trial {number} is missing or edited");
-                return Err(BaselineError::file(message));
+                return Err(refused(message));
             }
         }
         if self.digest != self.content_digest() {
-            return Err(BaselineError::edited(
-                "digest: the file was edited after it was written",
-            ));
+            return Err(
+                InputError::new("digest: the file was edited after it was written")
+                    .with_hint("restore it from version control")
+                    .with_hint(format!("or {MAKE_AGAIN}")),
+            );
         }
         Ok(())
     }
+}
+
+fn refused(message: impl Into<String>) -> InputError {
+    InputError::new(message).with_hint(MAKE_AGAIN)
 }
 
 /// Checks the number of a version, which some programs write as 1.0.
@@ -121,10 +127,11 @@ pub(super) fn version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32,
 }
 
 /// Reads a JSON object; the error has the place and the expected type, and quotes nothing.
-pub(super) fn from_json<'de, T: Deserialize<'de>>(text: &'de [u8]) -> Result<T, String> {
+pub(super) fn from_json<'de, T: Deserialize<'de>>(text: &'de [u8], hint: &str) -> Result<T, InputError> {
+    let refused = |message: String| InputError::new(message).with_hint(hint);
     // A list of the right length would do for a structure.
     if !text.trim_ascii_start().starts_with(b"{") {
-        return Err("the file is not a JSON object".to_owned());
+        return Err(refused("the file is not a JSON object".to_owned()));
     }
     serde_json::from_slice(text).map_err(|error| {
         let reported = error.to_string();
@@ -134,6 +141,10 @@ pub(super) fn from_json<'de, T: Deserialize<'de>>(text: &'de [u8]) -> Result<T, 
             Some((_, expected)) => format!("expected {expected}"),
             None => "is not what belongs there".to_owned(),
         };
-        format!("line {}, column {}: {what}", error.line(), error.column())
+        refused(format!(
+            "line {}, column {}: {what}",
+            error.line(),
+            error.column()
+        ))
     })
 }

@@ -3,14 +3,12 @@
 mod acceptance;
 mod build;
 mod comparison;
-mod error;
 mod file;
 mod report;
 mod usual_path;
 
 pub use acceptance::Acceptance;
 pub use build::Demanded;
-pub use error::BaselineError;
 #[cfg(feature = "testing")]
 pub(crate) use usual_path::path_of;
 pub use usual_path::{BASELINES_FOLDER, usual_path};
@@ -24,6 +22,11 @@ use crate::Verdict;
 use tracer_insight::profile::{Metric, RunProfile, as_float};
 use tracer_insight::signature::Signature;
 
+/// The next step for a baseline file that is refused.
+const MAKE_AGAIN: &str = "make it again, of one run: tracer baseline --out FILE --force; of several trials: tracer run \
+                          --no-fail-fast --json-out report.json -- COMMAND, then tracer baseline --from-report \
+                          report.json --out FILE --force";
+
 /// The usual behaviour of an agent: a header, and one entry for each run of the sample.
 ///
 /// ```
@@ -35,7 +38,7 @@ use tracer_insight::signature::Signature;
 /// let baseline = Baseline::of_run(&RunProfile::new(&run.meta, run.records), "2026-01-01T00:00:00.000Z");
 /// assert_eq!(baseline.sample(&Metric::from_name("tool_call_count").unwrap()), Some(vec![1.0]));
 /// assert_eq!(Baseline::parse(baseline.to_json().as_bytes())?, baseline);
-/// # Ok::<(), tracer_gate::BaselineError>(())
+/// # Ok::<(), tracer_gate::InputError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]

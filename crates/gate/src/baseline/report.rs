@@ -5,12 +5,18 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::error::BaselineError;
 use super::file::{from_json, is_version};
 use super::{BaselineTrial, EnvironmentFingerprint};
-use crate::Verdict;
 use crate::digest::{REPORT_VERSION, report_digest};
+use crate::{InputError, Verdict};
 use tracer_insight::signature::Signature;
+
+/// The next step for a report that was changed.
+const AS_WRITTEN: &str =
+    "use a report as `tracer run --json-out FILE` wrote it: an edited one is no evidence";
+/// The next step for a report that holds no whole sample, or is of another format.
+const ALL_TRIALS: &str =
+    "run the gate again, all its trials: tracer run --no-fail-fast --json-out FILE -- COMMAND";
 
 /// The trials of a report, and its header.
 pub(super) struct ReportedSample {
@@ -75,31 +81,32 @@ struct LossView {
 
 impl ReportedSample {
     /// Reads a report.
-    pub(super) fn parse(text: &[u8]) -> Result<Self, BaselineError> {
-        let head: ReportHead = from_json(text).map_err(BaselineError::report)?;
+    pub(super) fn parse(text: &[u8]) -> Result<Self, InputError> {
+        let head: ReportHead = from_json(text, AS_WRITTEN)?;
         match head.report_version.or(head.schema_version) {
             Some(Value::String(old)) => {
                 let message = format!("it is of an old format, version {}", old.escape_debug());
-                return Err(BaselineError::sample(message));
+                return Err(InputError::new(message).with_hint(ALL_TRIALS));
             }
             Some(version) if is_version(&version, REPORT_VERSION) => {}
             Some(version) => {
                 let message = format!("report_version: {version} is not understood; {REPORT_VERSION} is");
-                return Err(BaselineError::sample(message));
+                return Err(InputError::new(message).with_hint(ALL_TRIALS));
             }
-            None => return Err(BaselineError::report("report_version is missing")),
+            None => return Err(InputError::new("report_version is missing").with_hint(AS_WRITTEN)),
         }
-        let report: ReportView = from_json(text).map_err(BaselineError::report)?;
-        let whole: Value = from_json(text).map_err(BaselineError::report)?;
+        let report: ReportView = from_json(text, AS_WRITTEN)?;
+        let whole: Value = from_json(text, AS_WRITTEN)?;
         if report.gate.digest != Some(report_digest(&whole)) {
-            return Err(BaselineError::report(
-                "gate.digest: the report was edited after it was written",
-            ));
+            return Err(
+                InputError::new("gate.digest: the report was edited after it was written")
+                    .with_hint(AS_WRITTEN),
+            );
         }
         let (found, planned) = (report.trials.len() as u64, report.trials_planned);
         if found == 0 || found != planned {
             let message = format!("trials: the report holds {found} of {planned} trials");
-            return Err(BaselineError::sample(message));
+            return Err(InputError::new(message).with_hint(ALL_TRIALS));
         }
         let missing = report.trials.iter().find_map(|trial| {
             let lost = trial.missing_spans.as_ref()?.spans;
@@ -121,11 +128,11 @@ impl ReportedSample {
 }
 
 impl TrialView {
-    fn sampled(self) -> Result<SampledTrial, BaselineError> {
+    fn sampled(self) -> Result<SampledTrial, InputError> {
         let number = self.trial;
         let (Some(run_id), Some(signature), None) = (self.trace_id, self.signature, self.failure) else {
             let message = format!("trials: trial {number} left no run that counts");
-            return Err(BaselineError::sample(message));
+            return Err(InputError::new(message).with_hint(ALL_TRIALS));
         };
         let known = self.metrics.into_iter();
         let known = known.filter_map(|(name, value)| Some((name, value?)));

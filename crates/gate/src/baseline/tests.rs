@@ -6,7 +6,6 @@ use super::*;
 use crate::Demanded;
 use tracer_insight::profile::MissingSpans;
 use tracer_insight::testing::{letters, metrics, metrics_of_vector, recorded, run_of, run_with};
-use tracer_sdk::format::Timestamp;
 use tracer_sdk::{Usage, llm_call, tool_call};
 
 const NOW: &str = "2026-01-01T00:00:00.000Z";
@@ -58,7 +57,7 @@ fn baselines_of_other_formats_are_refused_with_what_to_do() {
     ] {
         let error = Baseline::parse(text.as_bytes()).unwrap_err();
         assert_eq!(
-            (error.to_string().as_str(), error.hint),
+            (error.message(), error.hints()[0].as_str()),
             (
                 reason,
                 "make it again, of one run: tracer baseline --out FILE --force; of several trials: tracer run \
@@ -94,11 +93,8 @@ fn an_edited_acceptance_is_refused() {
         error.to_string(),
         "digest: the file was edited after it was written"
     );
-    assert!(
-        error
-            .hint
-            .starts_with("restore it from version control, or make it again, ")
-    );
+    assert_eq!(error.hints()[0], "restore it from version control");
+    assert!(error.hints()[1].starts_with("or make it again, "));
 }
 
 // gate-contract, section 15.1, P10
@@ -255,7 +251,7 @@ fn a_failed_report_becomes_a_baseline_only_on_request_and_is_marked() {
         });
         let text = failed.to_string();
         let error = Baseline::of_report(text.as_bytes(), NOW, Demanded::Pass).unwrap_err();
-        assert!(error.hint.contains("--force"), "{error}");
+        assert!(error.hints()[0].contains("--force"), "{error}");
         assert!(
             Baseline::of_report(text.as_bytes(), NOW, Demanded::Nothing)
                 .unwrap()
@@ -340,7 +336,7 @@ fn a_report_of_another_format_is_not_called_edited() {
     ] {
         let error = Baseline::of_report(report.as_bytes(), NOW, Demanded::Nothing).unwrap_err();
         assert_eq!(
-            (error.to_string().as_str(), error.hint),
+            (error.message(), error.hints()[0].as_str()),
             (
                 reason,
                 "run the gate again, all its trials: tracer run --no-fail-fast --json-out FILE -- COMMAND"
@@ -364,7 +360,7 @@ fn a_trial_that_lost_spans_does_not_show_what_is_usual() {
     let baseline = Baseline::of_report(lossy.to_string().as_bytes(), NOW, Demanded::Nothing).unwrap();
     assert!(baseline.forced && baseline.report_verdict == Some(Verdict::Pass));
     let mut run = metrics_of_vector("good");
-    let forced = |run: &RunProfile| Baseline::of_ended(run, Timestamp::from_unix_microseconds(0)).forced;
+    let forced = |run: &RunProfile| Baseline::of_run(run, NOW).forced;
     assert!(!forced(&run));
     run.missing = Some(MissingSpans {
         spans: Some(3),

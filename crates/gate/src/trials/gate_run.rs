@@ -16,7 +16,7 @@ use super::process::Orphans;
 use super::schedule::{Watcher, run_trials};
 use super::scratch::Scratch;
 use super::stop::{Stop, TrialsStop};
-use crate::files::InputError;
+use crate::InputError;
 use crate::policy::Policy;
 use crate::{Baseline, CheckKind, FailureReason, Gate, Trial, TrialFailure, Verdict};
 

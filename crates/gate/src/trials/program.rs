@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Component, Path, PathBuf};
 
 use super::workspace::Workspace;
-use crate::files::InputError;
+use crate::InputError;
 use tracer_insight::text::shell_quoted;
 
 /// A program that was found before the first trial is paid for.

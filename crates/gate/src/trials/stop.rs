@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
-use crate::files::InputError;
+use crate::InputError;
 
 /// Number of requests to stop.
 static INTERRUPTS: AtomicU8 = AtomicU8::new(0);

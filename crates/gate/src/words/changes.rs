@@ -30,17 +30,15 @@ pub(crate) fn change_phrases_without_time(report: &Report) -> Vec<Phrase> {
     if diffs.is_empty() {
         return Vec::new();
     }
-    let mut reported = tools(&diffs);
-    for (what, names) in [
-        (comparison::NEW_MODEL, named(&diffs, |diff| &diff.models.added)),
-        (
-            comparison::REMOVED_MODEL,
-            named(&diffs, |diff| &diff.models.removed),
-        ),
-    ] {
-        reported.extend(each(what, &names, diffs.len()));
+    let mut counted: BTreeMap<(Rank, Phrase), usize> = BTreeMap::new();
+    for change in diffs.iter().flat_map(|diff| named(diff)) {
+        *counted.entry(change).or_default() += 1;
     }
-    reported.extend(endings(&diffs));
+    let counted = counted.into_iter();
+    let counted = counted.map(|((rank, phrase), trials)| (rank, phrase.and(in_trials(trials, diffs.len()))));
+    let mut named: Vec<(Rank, Phrase)> = counted.chain(repeated(&diffs)).collect();
+    named.sort_by_key(|(rank, _)| *rank);
+    let mut reported: Vec<Phrase> = named.into_iter().map(|(_, phrase)| phrase).collect();
     reported.extend(FINDINGS.iter().filter_map(|finding| worst(finding, &diffs)));
     reported.extend(untimed().filter_map(|metric| number(metric, report)));
     reported
@@ -54,14 +52,7 @@ pub fn count(trial: &ReportedTrial) -> String {
     let shown = untimed().map(|metric| metric.name);
     let shown = shown.chain(FINDINGS.iter().map(|[metric, ..]| *metric));
     let numbers = shown.filter(|metric| diff.metric(metric).is_some());
-    let count = numbers.count()
-        + diff.tools.added.len()
-        + diff.tools.removed.len()
-        + diff.tools.repeated.len()
-        + usize::from(diff.tools.is_reordered)
-        + diff.models.added.len()
-        + diff.models.removed.len()
-        + usize::from(diff.status.is_some());
+    let count = numbers.count() + named(diff).len() + diff.tools.repeated.len();
     count.to_string()
 }
 
@@ -72,18 +63,46 @@ fn untimed() -> impl Iterator<Item = &'static MetricSpec> {
         .filter(|metric| metric.unit != MetricUnit::Milliseconds)
 }
 
-fn tools(diffs: &[&BaselineChanges]) -> Vec<Phrase> {
-    let mut reported = each(
-        comparison::NEW_TOOL,
-        &named(diffs, |diff| &diff.tools.added),
-        diffs.len(),
-    );
-    reported.extend(each(
-        comparison::REMOVED_TOOL,
-        &named(diffs, |diff| &diff.tools.removed),
-        diffs.len(),
-    ));
-    // Of each tool the most that any trial calls it.
+/// The place of a kind of change among the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    NewTool,
+    RemovedTool,
+    RepeatedTool,
+    Order,
+    NewModel,
+    RemovedModel,
+    Ending,
+}
+
+/// The changes of a trial that have names: tools, their order, models, the ending.
+fn named(diff: &BaselineChanges) -> Vec<(Rank, Phrase)> {
+    let (tools, models) = (&diff.tools, &diff.models);
+    let mut changes = Vec::new();
+    for (rank, what, names) in [
+        (Rank::NewTool, comparison::NEW_TOOL, &tools.added),
+        (Rank::RemovedTool, comparison::REMOVED_TOOL, &tools.removed),
+        (Rank::NewModel, comparison::NEW_MODEL, &models.added),
+        (Rank::RemovedModel, comparison::REMOVED_MODEL, &models.removed),
+    ] {
+        changes.extend(
+            names
+                .iter()
+                .map(|name| (rank, Phrase::words(what).and_value(name))),
+        );
+    }
+    if tools.is_reordered {
+        changes.push((Rank::Order, Phrase::words(comparison::REORDERED_TOOLS)));
+    }
+    if let Some([before, now]) = &diff.status {
+        let ends = Phrase::words("ends ").and_value(now);
+        changes.push((Rank::Ending, ends.and(" (was ").and_value(before).and(")")));
+    }
+    changes
+}
+
+/// The tools that are called more often: of each the most that any trial calls it.
+fn repeated(diffs: &[&BaselineChanges]) -> Vec<(Rank, Phrase)> {
     let mut repeated: BTreeMap<&str, (u64, u64, usize)> = BTreeMap::new();
     for change in diffs.iter().flat_map(|diff| &diff.tools.repeated) {
         let known = repeated
@@ -91,34 +110,15 @@ fn tools(diffs: &[&BaselineChanges]) -> Vec<Phrase> {
             .or_insert((change.before, change.after, 0));
         *known = (known.0, known.1.max(change.after), known.2 + 1);
     }
-    reported.extend(repeated.into_iter().map(|(tool, (before, now, trials))| {
+    let phrases = repeated.into_iter().map(|(tool, (before, now, trials))| {
         let times = format!(" up to {}", comparison::times_called(before, now));
-        Phrase::words("calls ")
-            .and_value(tool)
-            .and(times + &in_trials(trials, diffs.len()))
-    }));
-    let reordered = diffs.iter().filter(|diff| diff.tools.is_reordered).count();
-    if reordered > 0 {
-        reported.push(Phrase::words(
-            comparison::REORDERED_TOOLS.to_owned() + &in_trials(reordered, diffs.len()),
-        ));
-    }
-    reported
-}
-
-fn endings(diffs: &[&BaselineChanges]) -> Vec<Phrase> {
-    let mut endings: BTreeMap<[&str; 2], usize> = BTreeMap::new();
-    for [before, now] in diffs.iter().filter_map(|diff| diff.status.as_ref()) {
-        *endings.entry([now, before]).or_default() += 1;
-    }
-    let reported = endings.into_iter().map(|([now, before], trials)| {
-        Phrase::words("ends ")
-            .and_value(now)
-            .and(" (was ")
-            .and_value(before)
-            .and(")".to_owned() + &in_trials(trials, diffs.len()))
+        let phrase = Phrase::words("calls ").and_value(tool);
+        (
+            Rank::RepeatedTool,
+            phrase.and(times + &in_trials(trials, diffs.len())),
+        )
     });
-    reported.collect()
+    phrases.collect()
 }
 
 /// The findings of a comparison that are no metrics: the verb, and what is counted.
@@ -160,22 +160,28 @@ fn number(spec: &MetricSpec, report: &Report) -> Option<Phrase> {
         }
     }
     let after = aggregate(&values, Aggregate::Median);
-    let change = metric_words::change(metric, before, after);
-    if change.is_empty() {
-        return None;
-    }
     let of = if values.len() > 1 { ", the median" } else { "" };
+    let moved = moved(spec, before, after, of)?;
     let unknown = match unknown {
         0 => String::new(),
         number => format!(", unknown in {}", text::counted(number, "trial")),
     };
-    Some(Phrase::words(format!(
-        "{}: {} → {}{of}, {change}{unknown}{}",
-        spec.label,
-        metric_words::value(metric, before),
-        metric_words::value(metric, after),
-        not_gated(spec, report)
-    )))
+    let advice = not_gated(spec, report);
+    Some(Phrase::words(format!("{moved}{unknown}{advice}")))
+}
+
+/// `steps: 4 → 6, +50 %`; nothing where both are the same.
+fn moved(spec: &MetricSpec, before: Option<f64>, after: Option<f64>, of: &str) -> Option<String> {
+    let change = metric_words::change(spec.name, before, after);
+    let value = |value| metric_words::value(spec.name, value);
+    (!change.is_empty()).then(|| {
+        format!(
+            "{}: {} → {}{of}, {change}",
+            spec.label,
+            value(before),
+            value(after)
+        )
+    })
 }
 
 /// Advice of a passed gate about a changed number without a check; time differs by chance alone.
@@ -185,25 +191,6 @@ fn not_gated(metric: &MetricSpec, report: &Report) -> String {
         return String::new();
     }
     format!("; not gated: add `{}`", metric.name)
-}
-
-/// Number of trials with each name.
-fn named<'a>(
-    diffs: &[&'a BaselineChanges],
-    names: impl Fn(&'a BaselineChanges) -> &'a Vec<String>,
-) -> BTreeMap<&'a str, usize> {
-    let mut counts = BTreeMap::new();
-    for name in diffs.iter().flat_map(|diff| names(diff)) {
-        *counts.entry(name.as_str()).or_default() += 1;
-    }
-    counts
-}
-
-fn each(what: &str, names: &BTreeMap<&str, usize>, all: usize) -> Vec<Phrase> {
-    names
-        .iter()
-        .map(|(name, trials)| Phrase::words(what).and_value(*name).and(in_trials(*trials, all)))
-        .collect()
 }
 
 /// Nothing for one trial of one: there is nothing to distinguish.
@@ -230,18 +217,9 @@ pub fn replacement_phrases(old: &Baseline, new: &Baseline) -> Vec<Phrase> {
         reported.extend(phrases.map(|tool| Phrase::words(what).and_value(*tool)));
     }
     for spec in &METRICS {
-        let (name, metric) = (spec.name, Metric::Recorded(spec));
-        let of = |baseline: &Baseline| aggregate(&baseline.sample(&metric)?, Aggregate::Median);
-        let (before, after) = (of(old), of(new));
-        let change = metric_words::change(name, before, after);
-        if !change.is_empty() {
-            reported.push(Phrase::words(format!(
-                "{}: {} → {}, {change}",
-                spec.label,
-                metric_words::value(name, before),
-                metric_words::value(name, after)
-            )));
-        }
+        let metric = Metric::Recorded(spec);
+        let median = |baseline: &Baseline| aggregate(&baseline.sample(&metric)?, Aggregate::Median);
+        reported.extend(moved(spec, median(old), median(new), "").map(Phrase::words));
     }
     let runs = [old, new].map(|baseline| baseline.trials.len());
     if runs[0] != runs[1] {

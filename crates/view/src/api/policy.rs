@@ -7,9 +7,11 @@ use serde::Serialize;
 use tracer_gate::policy::{Overrides, Policy};
 use tracer_gate::{Baseline, InputFile, Report, Verdict};
 use tracer_insight::profile::RunProfile;
+use tracer_insight::units::now;
 use tracer_sdk::format::RecordedStatus;
 
-use tracer_gate::files::{self, BaselineInput, GateInputs, InputError};
+use tracer_gate::InputError;
+use tracer_gate::files::{self, BaselineInput, GateInputs};
 use tracer_gate::words::checks;
 use tracer_gate::words::checks::{CheckOutcome, CheckRow};
 use tracer_gate::words::verdict;
@@ -133,7 +135,7 @@ impl<'a> Against<'a> {
                 Err(InputError::new("the run before has not ended")
                     .with_hint("wait until it has, or compare with another run"))
             }
-            Self::Run(run) => Ok(Cow::Owned(Baseline::of_ended(run, tracer_insight::units::now()))),
+            Self::Run(run) => Ok(Cow::Owned(Baseline::of_run(run, &now().to_string()))),
         }
     }
 }

@@ -46,8 +46,7 @@ const SHORT: Duration = Duration::from_millis(300);
 
 #[test]
 fn a_program_has_its_environment_and_nothing_to_read() {
-    let text =
-        r#"read line && exit 9; echo "$GREETING ${HOME-no home}"; echo problem >&2; exit 3"#;
+    let text = r#"read line && exit 9; echo "$GREETING ${HOME-no home}"; echo problem >&2; exit 3"#;
     let ended = run_to_its_end(text, LONG);
     assert!(matches!(ended.end, ProgramEnd::Exited(status) if status.code() == Some(3)));
     assert_eq!(ended.stdout, "hello no home\n");

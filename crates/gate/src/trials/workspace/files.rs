@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 
 use walkdir::{DirEntry, WalkDir};
 
-use crate::files::InputError;
+use crate::InputError;
 
 /// Folders that are made from what belongs to a workspace.
 const BUILD_FOLDERS: [&str; 4] = ["__pycache__", "node_modules", "target", "venv"];

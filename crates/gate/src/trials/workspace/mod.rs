@@ -6,7 +6,7 @@ mod fingerprint;
 
 use std::path::{Path, PathBuf};
 
-use crate::files::InputError;
+use crate::InputError;
 pub(super) use copy::copy;
 pub use fingerprint::fingerprint;
 
