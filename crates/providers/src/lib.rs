@@ -155,27 +155,57 @@ fn list_items(member: Option<&Value>) -> impl Iterator<Item = &Value> {
     member.and_then(Value::as_array).into_iter().flatten()
 }
 
-/// The APIs by the names that files have.
-const NAMES: [(ModelApi, &str); 18] = [
-    (ModelApi::ChatCompletions, "openai.chat"),
-    (ModelApi::Responses, "openai.responses"),
-    (ModelApi::Compaction, "openai.compaction"),
-    (ModelApi::Interactions, "gemini.interactions"),
-    (ModelApi::Completions, "openai.completions"),
+/// The APIs: name in files, operation, and `true` of a service, whose calls are steps and no model calls.
+const APIS: &[(ModelApi, &str, &str, bool)] = &[
+    (ModelApi::ChatCompletions, "openai.chat", "chat", false),
+    (ModelApi::Responses, "openai.responses", "chat", false),
+    (ModelApi::Compaction, "openai.compaction", "chat", false),
+    (
+        ModelApi::Interactions,
+        "gemini.interactions",
+        "interactions",
+        false,
+    ),
+    (
+        ModelApi::Completions,
+        "openai.completions",
+        "text_completion",
+        false,
+    ),
     // The name that cassettes have from when there was one vendor's.
-    (ModelApi::Embeddings, "openai.embeddings"),
-    (ModelApi::Rerank, "rerank"),
-    (ModelApi::Transcription, "openai.transcription"),
-    (ModelApi::Translation, "openai.translation"),
-    (ModelApi::Speech, "openai.speech"),
-    (ModelApi::ImageGeneration, "openai.image_generation"),
-    (ModelApi::ImageEdit, "openai.image_edit"),
-    (ModelApi::Moderation, "openai.moderation"),
-    (ModelApi::Messages, "anthropic.messages"),
-    (ModelApi::Converse, "bedrock.converse"),
-    (ModelApi::GenerateContent, "gemini.generate_content"),
-    (ModelApi::OllamaChat, "ollama.chat"),
-    (ModelApi::OllamaGenerate, "ollama.generate"),
+    (ModelApi::Embeddings, "openai.embeddings", "embeddings", true),
+    (ModelApi::Rerank, "rerank", "rerank", true),
+    (
+        ModelApi::Transcription,
+        "openai.transcription",
+        "transcription",
+        true,
+    ),
+    (ModelApi::Translation, "openai.translation", "translation", true),
+    (ModelApi::Speech, "openai.speech", "speech", true),
+    (
+        ModelApi::ImageGeneration,
+        "openai.image_generation",
+        "image_generation",
+        true,
+    ),
+    (ModelApi::ImageEdit, "openai.image_edit", "image_edit", true),
+    (ModelApi::Moderation, "openai.moderation", "moderation", true),
+    (ModelApi::Messages, "anthropic.messages", "chat", false),
+    (ModelApi::Converse, "bedrock.converse", "chat", false),
+    (
+        ModelApi::GenerateContent,
+        "gemini.generate_content",
+        "generate_content",
+        false,
+    ),
+    (ModelApi::OllamaChat, "ollama.chat", "chat", false),
+    (
+        ModelApi::OllamaGenerate,
+        "ollama.generate",
+        "text_completion",
+        false,
+    ),
 ];
 
 impl ModelApi {
@@ -186,8 +216,7 @@ impl ModelApi {
     /// ```
     #[must_use]
     pub fn name(self) -> &'static str {
-        let found = NAMES.iter().find(|(api, _)| *api == self);
-        found.map_or("", |(_, name)| name)
+        self.row().map_or("", |(_, name, ..)| name)
     }
 
     /// The API of this name.
@@ -200,8 +229,9 @@ impl ModelApi {
     /// ```
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        let found = NAMES.iter().find(|(_, known)| *known == name);
-        found.map(|(api, _)| *api)
+        APIS.iter()
+            .find(|(_, known, ..)| *known == name)
+            .map(|(api, ..)| *api)
     }
 
     /// The API that a `POST` to this path calls.
@@ -229,54 +259,21 @@ impl ModelApi {
     /// assert_eq!(tracer_providers::ModelApi::Messages.operation(), "chat");
     /// ```
     #[must_use]
-    pub const fn operation(self) -> &'static str {
-        match self {
-            Self::ChatCompletions
-            | Self::Responses
-            | Self::Compaction
-            | Self::Messages
-            | Self::Converse
-            | Self::OllamaChat => "chat",
-            Self::Interactions => "interactions",
-            Self::Completions | Self::OllamaGenerate => "text_completion",
-            Self::Embeddings => "embeddings",
-            Self::Rerank => "rerank",
-            Self::Transcription => "transcription",
-            Self::Translation => "translation",
-            Self::Speech => "speech",
-            Self::ImageGeneration => "image_generation",
-            Self::ImageEdit => "image_edit",
-            Self::Moderation => "moderation",
-            Self::GenerateContent => "generate_content",
-        }
+    pub fn operation(self) -> &'static str {
+        self.row().map_or("", |(_, _, operation, _)| operation)
     }
 
     /// Does something else than answering: its calls are steps, and no model calls.
-    pub const fn is_service(self) -> bool {
-        match self {
-            Self::Embeddings
-            | Self::Rerank
-            | Self::Transcription
-            | Self::Translation
-            | Self::Speech
-            | Self::ImageGeneration
-            | Self::ImageEdit
-            | Self::Moderation => true,
-            Self::ChatCompletions
-            | Self::Responses
-            | Self::Compaction
-            | Self::Interactions
-            | Self::Completions
-            | Self::Messages
-            | Self::Converse
-            | Self::GenerateContent
-            | Self::OllamaChat
-            | Self::OllamaGenerate => false,
-        }
+    pub fn is_service(self) -> bool {
+        self.row().is_some_and(|(.., is_service)| *is_service)
+    }
+
+    fn row(self) -> Option<&'static (Self, &'static str, &'static str, bool)> {
+        APIS.iter().find(|(api, ..)| *api == self)
     }
 
     /// Costs something, and is no model call.
-    pub const fn is_charged_service(self) -> bool {
+    pub fn is_charged_service(self) -> bool {
         self.is_service() && !matches!(self, Self::Moderation)
     }
 
