@@ -5,13 +5,10 @@ use std::path::PathBuf;
 use anstyle::Style;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::commands::{
-    accept, assert, baseline, completions, delete, demo, diff, doctor, export, fork, import, init, list, man,
-    mcp, prices, prune, push, receive, record, rename, repair, replay, run, search, show, stats,
-    validate_trace, view,
-};
+use crate::commands;
 use crate::error::CliError;
-use crate::session::READ_STORE;
+use crate::outcome::CommandOutcome;
+use crate::session::{READ_STORE, Session};
 use crate::ui::Colour;
 
 /// The heading of the options that every command has.
@@ -176,186 +173,86 @@ impl Cli {
     }
 }
 
-/// The commands.
-#[derive(Subcommand)]
-pub enum Command {
+/// Declares the commands for the parser, and the call of each.
+macro_rules! commands {
+    ($($(#[$attribute:meta])* $name:ident => $module:ident,)*) => {
+        /// The commands.
+        #[derive(Subcommand)]
+        pub enum Command {
+            $($(#[$attribute])* $name(commands::$module::Args),)*
+        }
+
+        impl Command {
+            /// Runs the command.
+            pub(crate) fn run(self, session: &mut Session) -> Result<CommandOutcome, CliError> {
+                match self {
+                    $(Self::$name(args) => commands::$module::run(&args, session),)*
+                }
+            }
+        }
+    };
+}
+
+commands! {
     /// Record a simulated agent, without network or keys
-    Demo(demo::Args),
+    Demo => demo,
     /// Record a command as a run: model calls, tools, tokens
-    Record(record::Args),
+    Record => record,
     /// Run a command against recorded model answers: no network, no keys, no cost
-    Replay(replay::Args),
+    Replay => replay,
     /// Run a recorded agent again, with changes from one model call on
-    Fork(fork::Args),
+    Fork => fork,
     /// Receive OpenTelemetry as runs, or proxy the model calls of running programs
-    Receive(receive::Args),
+    Receive => receive,
     /// Run a command several times and gate on what it did
-    Run(run::Args),
+    Run => run,
     /// Check one recorded run against the policy
-    Assert(assert::Args),
+    Assert => assert,
     /// Write a baseline for later runs to be compared with
-    Baseline(baseline::Args),
+    Baseline => baseline,
     /// Accept changed behaviour as the new baseline, with a reason
-    Accept(accept::Args),
+    Accept => accept,
     /// Compare two runs, or a run with a baseline
-    Diff(diff::Args),
+    Diff => diff,
     /// Write a starter policy, and a workflow for GitHub Actions
-    Init(init::Args),
+    Init => init,
     /// List recorded runs, newest first
-    List(list::Args),
+    List => list,
     /// Find steps in all runs by text, tool, argument, model or error
-    Search(search::Args),
+    Search => search,
     /// Print statistics: failures, latency, tokens, cost, by tool, model or day
-    Stats(stats::Args),
+    Stats => stats,
     /// Show what a run did, step by step
-    Show(show::Args),
+    Show => show,
     /// View runs in the browser, served from this machine
-    View(view::Args),
+    View => view,
     /// Serve runs to coding agents over the Model Context Protocol
-    Mcp(mcp::Args),
+    Mcp => mcp,
     /// Export a run as one file: JSON, HTML or the format of another tool
-    Export(export::Args),
+    Export => export,
     /// Send runs to an OpenTelemetry endpoint or to a bucket
-    Push(push::Args),
+    Push => push,
     /// Import OpenTelemetry spans and logs from files as runs
-    Import(import::Args),
+    Import => import,
     /// Show what models cost, and where the prices are from
     #[command(hide = true)]
-    Prices(prices::Args),
+    Prices => prices,
     /// Find out why nothing is recorded
-    Doctor(doctor::Args),
+    Doctor => doctor,
     /// Check a run against the trace format
-    ValidateTrace(validate_trace::Args),
+    ValidateTrace => validate_trace,
     /// Complete a run whose process died
-    Repair(repair::Args),
+    Repair => repair,
     /// Rename a run
-    Rename(rename::Args),
+    Rename => rename,
     /// Delete runs permanently
-    Delete(delete::Args),
+    Delete => delete,
     /// Remove old runs by age, count, size or status
-    Prune(prune::Args),
+    Prune => prune,
     /// Generate shell completions
     #[command(hide = true)]
-    Completions(completions::Args),
+    Completions => completions,
     /// Generate the manual pages
     #[command(hide = true)]
-    Man(man::Args),
-}
-
-impl Command {
-    /// Runs the command.
-    pub(crate) fn run(
-        self,
-        session: &mut crate::session::Session,
-    ) -> Result<crate::outcome::CommandOutcome, crate::error::CliError> {
-        match self {
-            Self::Demo(args) => demo::run(&args, session),
-            Self::Record(args) => record::run(&args, session),
-            Self::Replay(args) => replay::run(&args, session),
-            Self::Fork(args) => fork::run(&args, session),
-            Self::Receive(args) => receive::run(&args, session),
-            Self::Run(args) => run::run(&args, session),
-            Self::Assert(args) => assert::run(&args, session),
-            Self::Baseline(args) => baseline::run(&args, session),
-            Self::Accept(args) => accept::run(&args, session),
-            Self::Diff(args) => diff::run(&args, session),
-            Self::Init(args) => init::run(&args, session),
-            Self::List(args) => list::run(&args, session),
-            Self::Search(args) => search::run(&args, session),
-            Self::Stats(args) => stats::run(&args, session),
-            Self::Show(args) => show::run(&args, session),
-            Self::View(args) => view::run(&args, session),
-            Self::Mcp(args) => mcp::run(&args, session),
-            Self::Export(args) => export::run(&args, session),
-            Self::Push(args) => push::run(&args, session),
-            Self::Import(args) => import::run(&args, session),
-            Self::Prices(args) => prices::run(&args, session),
-            Self::Doctor(args) => doctor::run(&args, session),
-            Self::ValidateTrace(args) => validate_trace::run(&args, session),
-            Self::Repair(args) => repair::run(&args, session),
-            Self::Rename(args) => rename::run(&args, session),
-            Self::Delete(args) => delete::run(&args, session),
-            Self::Prune(args) => prune::run(&args, session),
-            Self::Completions(args) => completions::run(&args, &mut command(), session),
-            Self::Man(args) => man::run(&args, command(), session),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-
-    use super::*;
-
-    /// The options of each command, without those of every command, `--help` and hidden ones.
-    fn options() -> Vec<(String, clap::Arg)> {
-        let program = Cli::command();
-        let own = |command: &clap::Command| {
-            let name = command.get_name().to_owned();
-            let options = command.get_opts().filter(|option| !option.is_hide_set());
-            options
-                .map(|option| (name.clone(), option.clone()))
-                .collect::<Vec<_>>()
-        };
-        program
-            .get_subcommands()
-            .chain([&program])
-            .flat_map(own)
-            .collect()
-    }
-
-    #[test]
-    fn there_are_at_most_110_options() {
-        let options = options();
-        let names: Vec<String> = options
-            .iter()
-            .map(|(command, option)| format!("{command} --{}", option.get_long().unwrap_or_default()))
-            .collect();
-        assert!(names.len() <= 110, "{}: {names:?}", names.len());
-    }
-
-    #[test]
-    fn every_command_but_hidden_ones_is_in_a_group() {
-        let program = Cli::command();
-        let mut shown: Vec<&str> = program
-            .get_subcommands()
-            .filter(|command| !command.is_hide_set())
-            .map(clap::Command::get_name)
-            .collect();
-        let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|group| group.commands).copied().collect();
-        shown.sort_unstable();
-        grouped.sort_unstable();
-        assert_eq!(shown, grouped);
-        for users in [&READ_STORE[..], &PRINT_JSON] {
-            assert!(
-                users.iter().all(|name| program.find_subcommand(name).is_some()),
-                "{users:?}"
-            );
-        }
-    }
-
-    #[test]
-    fn a_word_takes_the_same_kind_of_value_everywhere() {
-        let mut kinds: BTreeMap<String, (bool, String)> = BTreeMap::new();
-        // The trials of a gate: how many to run, and whether to list them.
-        let others = options()
-            .into_iter()
-            .filter(|(_, option)| option.get_long() != Some("trials"));
-        for (command, option) in others {
-            let takes_value = option.get_action().takes_values();
-            let word = option.get_long().unwrap_or_default().to_owned();
-            let (known, first) = kinds
-                .entry(word.clone())
-                .or_insert((takes_value, command.clone()));
-            assert_eq!(*known, takes_value, "--{word} of {first} and of {command}");
-        }
-        let forced = options()
-            .into_iter()
-            .filter(|(_, option)| option.get_long() == Some("force"));
-        for (command, option) in forced {
-            let help = option.get_help().map(ToString::to_string).unwrap_or_default();
-            assert!(help.starts_with("Proceed although"), "{command}: {help}");
-        }
-    }
+    Man => man,
 }

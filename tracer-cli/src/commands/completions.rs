@@ -2,6 +2,7 @@
 
 use clap_complete::Shell;
 
+use crate::args::command;
 use crate::error::CliError;
 use crate::outcome::CommandOutcome;
 use crate::session::Session;
@@ -18,14 +19,10 @@ pub struct Args {
 }
 
 /// Writes the script to standard output.
-pub fn run(
-    args: &Args,
-    command: &mut clap::Command,
-    session: &mut Session,
-) -> Result<CommandOutcome, CliError> {
+pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
     // Made in memory, because the generator panics when it cannot write.
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, command, "tracer", &mut script);
+    clap_complete::generate(args.shell, &mut command(), "tracer", &mut script);
     session.ui.output().write_all(&script).map_err(CliError::output)?;
     Ok(CommandOutcome::Done)
 }
