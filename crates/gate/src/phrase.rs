@@ -1,5 +1,6 @@
 //! A phrase of our own words and of values from elsewhere, which every surface shows in its own safe way.
 
+use tracer_insight::line::{Line, Tone};
 use tracer_insight::markdown;
 use tracer_insight::text;
 
@@ -13,11 +14,11 @@ pub struct Phrase {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum PhrasePart {
-    /// Ours, safe everywhere.
-    Words(String),
-    /// From a trace, a policy or a process: whatever it holds, it is only shown.
-    Value(String),
+struct PhrasePart {
+    text: String,
+    /// From a trace, a policy or a process: whatever it holds, it is only shown. Other parts are ours, safe everywhere.
+    is_value: bool,
+    tone: Tone,
 }
 
 impl Phrase {
@@ -33,15 +34,28 @@ impl Phrase {
 
     /// The phrase with more of our own words.
     #[must_use]
-    pub fn and(mut self, words: impl Into<String>) -> Self {
-        self.parts.push(PhrasePart::Words(words.into()));
-        self
+    pub fn and(self, words: impl Into<String>) -> Self {
+        self.with(words.into(), false)
     }
 
     /// The phrase with a value from elsewhere.
     #[must_use]
-    pub(crate) fn and_value(mut self, value: impl Into<String>) -> Self {
-        self.parts.push(PhrasePart::Value(value.into()));
+    pub(crate) fn and_value(self, value: impl Into<String>) -> Self {
+        self.with(value.into(), true)
+    }
+
+    fn with(mut self, text: String, is_value: bool) -> Self {
+        let tone = Tone::Plain;
+        self.parts.push(PhrasePart { text, is_value, tone });
+        self
+    }
+
+    /// The phrase with this tone of its last part.
+    #[must_use]
+    pub(crate) fn toned(mut self, tone: Tone) -> Self {
+        if let Some(part) = self.parts.last_mut() {
+            part.tone = tone;
+        }
         self
     }
 
@@ -57,22 +71,30 @@ impl Phrase {
         self.parts.is_empty()
     }
 
+    /// As a line of a terminal.
+    pub fn line(&self) -> Line {
+        self.parts.iter().fold(Line::new(), |line, part| {
+            if part.is_value {
+                line.with(text::one_line(&part.text, MAX_VALUE_LENGTH), part.tone)
+            } else {
+                line.with(&part.text, part.tone)
+            }
+        })
+    }
+
     /// As plain text on one line.
     pub fn text(&self) -> String {
-        let part = |part: &PhrasePart| match part {
-            PhrasePart::Words(words) => words.clone(),
-            PhrasePart::Value(value) => {
-                text::printable(&text::one_line(value, MAX_VALUE_LENGTH)).into_owned()
-            }
-        };
-        self.parts.iter().map(part).collect()
+        self.line().text()
     }
 
     /// As Markdown on one line, the values inert.
     pub fn markdown(&self) -> String {
-        let part = |part: &PhrasePart| match part {
-            PhrasePart::Words(words) => words.clone(),
-            PhrasePart::Value(value) => markdown::code(value),
+        let part = |part: &PhrasePart| {
+            if part.is_value {
+                return markdown::code(&part.text);
+            }
+            // A number behind it would become a link to the issue of that number.
+            part.text.replace('#', "")
         };
         self.parts.iter().map(part).collect()
     }

@@ -3,7 +3,7 @@
 use crate::text;
 
 /// The meaning of a piece of text. A surface decides how that looks; no meaning hangs on the look alone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tone {
     /// Ordinary text.
     Plain,

@@ -18,7 +18,7 @@ use tracer_gate::formats::annotations::Annotation;
 use tracer_gate::formats::next;
 use tracer_gate::formats::{junit, markdown};
 use tracer_gate::words::checks;
-use tracer_gate::words::checks::CheckOutcome;
+use tracer_gate::words::outcome::CheckOutcome;
 use tracer_insight::line::Line;
 
 /// Format of a result on standard output.

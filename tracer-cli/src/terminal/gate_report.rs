@@ -1,39 +1,20 @@
 //! A report as lines for a terminal: the verdict, the checks, the trials, what changed.
 
-use tracer_gate::words::trials::{exit, is_explained_by_output, outcome, short_id, shows_cost, why};
 use tracer_gate::{Report, ReportedTrial};
 
-use crate::terminal::layout::{Align, Column, Table, indented};
+use crate::terminal::layout::{indented, report_table};
 use tracer_gate::words::checks;
-use tracer_gate::words::checks::{CheckOutcome, CheckRow};
-use tracer_gate::words::{changes, verdict};
+use tracer_gate::words::checks::CheckRow;
+use tracer_gate::words::outcome::CheckOutcome;
+use tracer_gate::words::{changes, trials, verdict};
 use tracer_insight::line::{Line, Tone};
-use tracer_insight::metric_words;
 use tracer_insight::text as plain_text;
 use tracer_insight::text::wrap;
-use tracer_insight::units;
 
-/// Shown lines of a failed trial's standard error; the report has them all.
-const MAX_OUTPUT_LINES: usize = 8;
-/// Of how many failed trials.
+/// Failed trials whose output is shown.
 const MAX_OUTPUTS: usize = 3;
 /// More trials are counted: those that failed come first.
 const MAX_TRIALS: usize = 50;
-
-const TRIALS: [Column; 8] = [
-    Column::new("", Align::Left, None),
-    Column::new("TRIAL", Align::Right, None),
-    Column::new("RUN", Align::Left, None),
-    Column::new("STEPS", Align::Right, Some(3)),
-    Column::new("TOKENS", Align::Right, Some(4)),
-    Column::new("COST", Align::Right, Some(5)),
-    Column::new("EXIT", Align::Right, Some(1)),
-    Column::new("TIME", Align::Right, Some(2)),
-];
-/// The column that is left out where no trial has a known cost above zero.
-const COST: usize = 5;
-/// Without what only processes have: where a stored run is judged there is none.
-const STORED: usize = TRIALS.len() - 2;
 
 /// The report in lines of at most `width` columns.
 pub fn lines(report: &Report, width: usize) -> Vec<Line> {
@@ -140,32 +121,22 @@ fn trial_lines(report: &Report, width: usize) -> Vec<Line> {
         trials.sort_by_key(|trial| trial.passed);
         trials.truncate(MAX_TRIALS);
     }
-    let has_processes = trials.iter().any(|trial| trial.wall_time_ms.is_some());
-    let has_costs = shows_cost(report);
-    let is_shown = |at: usize| (has_processes || at < STORED) && (has_costs || at != COST);
-    let shown = TRIALS.iter().enumerate().filter(|(at, _)| is_shown(*at));
-    let columns: Vec<Column> = shown.map(|(_, column)| *column).collect();
-    let mut table = Table::new(&columns);
-    for trial in &trials {
-        let shown = cells(trial).into_iter().enumerate();
-        table.push(
-            shown
-                .filter(|(at, _)| is_shown(*at))
-                .map(|(_, cell)| cell)
-                .collect(),
-        );
-    }
-    let arranged = table.arrange(width, width / 3);
-    let mut lines = vec![arranged.heading("")];
+    let table = trials::table(report, &trials);
+    let (heading, rows) = report_table(&table, width, width / 3);
+    let mut lines = vec![heading];
     let mut outputs = 0;
-    for (trial, cells) in trials.iter().zip(table.rows()) {
-        lines.push(arranged.line(cells, Line::of(why(trial), Tone::Warning)));
-        if is_explained_by_output(trial) && outputs < MAX_OUTPUTS {
+    for (trial, row) in trials.iter().zip(rows) {
+        lines.extend(row);
+        let output = trials::output(trial);
+        if !output.is_empty() && outputs < MAX_OUTPUTS {
             outputs += 1;
-            lines.extend(output(trial, width));
-        }
-        for mismatch in &trial.mismatches {
-            lines.extend(indented(&mismatch.to_string(), 4, width, Tone::Warning));
+            // No line begins with what the process wrote: a CI server obeys some beginnings.
+            lines.extend(output.into_iter().map(|line| {
+                let line = plain_text::fit(line, 400);
+                Line::of("       │ ", Tone::Muted)
+                    .with(line, Tone::Muted)
+                    .fitted(width)
+            }));
         }
     }
     if left_out > 0 {
@@ -176,46 +147,6 @@ fn trial_lines(report: &Report, width: usize) -> Vec<Line> {
         lines.push(Line::of(described, Tone::Muted).fitted(width));
     }
     lines
-}
-
-fn cells(trial: &ReportedTrial) -> Vec<Line> {
-    let outcome = outcome(trial);
-    let known = |metric: &str| {
-        let value = trial.metrics.get(metric).copied().flatten();
-        value.map_or_else(
-            || "–".to_owned(),
-            |value| metric_words::value(metric, Some(value)),
-        )
-    };
-    let time = trial
-        .wall_time_ms
-        .map(|time| units::duration(time.saturating_mul(1_000)))
-        .unwrap_or_default();
-    vec![
-        Line::of(outcome.sign(), outcome.tone()),
-        Line::of(trial.trial.to_string(), Tone::Plain),
-        Line::of(short_id(trial), Tone::Plain),
-        Line::of(known("step_count"), Tone::Plain),
-        Line::of(known("cost_tokens"), Tone::Plain),
-        Line::of(known("cost_usd"), Tone::Plain),
-        Line::of(exit(trial), Tone::Plain),
-        Line::of(time, Tone::Plain),
-    ]
-}
-
-/// The last lines of standard error. No line begins with what the process wrote: a CI server obeys some beginnings.
-fn output(trial: &ReportedTrial, width: usize) -> Vec<Line> {
-    let all: Vec<&str> = trial.stderr_tail.lines().collect();
-    let shown = all.len().saturating_sub(MAX_OUTPUT_LINES)..;
-    all.get(shown)
-        .unwrap_or_default()
-        .iter()
-        .map(|line| {
-            Line::of("       │ ", Tone::Muted)
-                .with(plain_text::fit(line, 400), Tone::Muted)
-                .fitted(width)
-        })
-        .collect()
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Columns that fit: aligned by spaces, dropped in a fixed order when there is no room, never wrapped; and text that is
 //! wrapped and indented.
 
+use tracer_gate::words::table::{ReportTable, TableCell};
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::text;
 
@@ -152,6 +153,42 @@ impl Arranged<'_> {
         line.append(last);
         line.fitted(self.width)
     }
+}
+
+/// The heading of a report's table, and the lines of each row; at least `least` columns are left for the last column.
+pub fn report_table(table: &ReportTable, width: usize, least: usize) -> (Line, Vec<Vec<Line>>) {
+    let columns = table.columns.iter().map(|column| {
+        let align = if column.is_number {
+            Align::Right
+        } else {
+            Align::Left
+        };
+        Column::new(column.heading, align, column.dropped)
+    });
+    let mut columns: Vec<Column> = columns.collect();
+    let last_heading = columns.pop().map_or("", |column| column.heading);
+    let mut laid_out = Table::new(&columns);
+    let mut last_cells = Vec::new();
+    for row in &table.rows {
+        let cells = row.cells.iter().map(|cell| match cell {
+            TableCell::Outcome(outcome) => Line::of(outcome.sign(), outcome.tone()),
+            TableCell::Phrase(phrase) => phrase.line(),
+        });
+        let mut cells: Vec<Line> = cells.collect();
+        last_cells.push(cells.pop().unwrap_or_default());
+        laid_out.push(cells);
+    }
+    let arranged = laid_out.arrange(width, least);
+    let indent = (arranged.indent(columns.len()) + 2).min(width / 2);
+    let rows = laid_out.rows().iter().zip(last_cells).zip(&table.rows);
+    let rows = rows.map(|((cells, last), row)| {
+        let details = row.details.iter();
+        let details = details.flat_map(|detail| indented(&detail.text(), indent, width, Tone::Muted));
+        std::iter::once(arranged.line(cells, last))
+            .chain(details)
+            .collect()
+    });
+    (arranged.heading(&last_heading.to_uppercase()), rows.collect())
 }
 
 /// A text as indented lines that fit `width`.

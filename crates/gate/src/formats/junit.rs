@@ -6,7 +6,8 @@ use crate::{Report, ReportedTrial};
 use quick_junit::{NonSuccessKind, Report as Document, SerializeError, TestCase, TestCaseStatus, TestSuite};
 
 use crate::words::checks;
-use crate::words::checks::{CheckOutcome, CheckRow};
+use crate::words::checks::CheckRow;
+use crate::words::outcome::CheckOutcome;
 use crate::words::trials::{outcome, why};
 use crate::words::verdict;
 

@@ -8,21 +8,17 @@ use crate::formats::next::NextStep;
 use crate::formats::size_budget;
 use crate::formats::size_budget::ReportSection;
 use crate::words::checks;
-use crate::words::checks::{CheckOutcome, CheckRow};
-use crate::words::trials::{exit, is_explained_by_output, outcome, short_id, shows_cost, why};
-use crate::words::{changes, verdict};
+use crate::words::checks::CheckRow;
+use crate::words::outcome::CheckOutcome;
+use crate::words::table::ReportTable;
+use crate::words::{changes, trials, verdict};
 use tracer_insight::markdown;
 use tracer_insight::markdown::code;
-use tracer_insight::metric_words;
 
 /// The comment's first line, by which the next run finds it.
 pub const MARKER: &str = "<!-- tracer gate -->";
 
-/// More rows of a section are counted, however short they are.
-const MAX_ROWS: usize = 100;
-/// Lines of a failed trial's standard error are shown.
-const MAX_OUTPUT_LINES: usize = 10;
-/// Of how many failed trials.
+/// Failed trials whose output is shown.
 const MAX_OUTPUTS: usize = 3;
 /// A notice is a sentence.
 const MAX_NOTICES: usize = 10;
@@ -43,7 +39,9 @@ pub fn document(report: &Report, next: &[NextStep]) -> String {
     if !others.is_empty() {
         sections.push(other_checks(&others));
     }
-    sections.push(trials(report));
+    let all: Vec<&ReportedTrial> = report.trials.iter().collect();
+    let table = trials::table(report, &all);
+    sections.push(details(&format!("Trials ({})", all.len()), "trial", &table));
     sections.push(ReportSection::new([foot(report)]));
     size_budget::document(&sections, MARKDOWN_LIMIT)
 }
@@ -76,24 +74,8 @@ fn head(report: &Report, checks: &[CheckRow]) -> ReportSection {
 }
 
 fn blocking_checks(checks: &[&CheckRow]) -> ReportSection {
-    let rows = checks.iter().map(|check| {
-        format!(
-            "| {} {} | {} | {} | {} |",
-            check.outcome.picture(),
-            code(&check.name),
-            check.allowed.markdown(),
-            check.seen.markdown(),
-            check.trials_in_words()
-        )
-    });
-    ReportSection::new([
-        "### What did not pass".to_owned(),
-        String::new(),
-        "| check | allowed | seen | trials |".to_owned(),
-        "|---|---|---|---|".to_owned(),
-    ])
-    .rows("check", MAX_ROWS, rows)
-    .more_begins_with("| ")
+    ReportSection::new(["### What did not pass".to_owned(), String::new()])
+        .table("check", &checks::table(checks))
 }
 
 fn what_changed(report: &Report) -> Option<ReportSection> {
@@ -110,35 +92,31 @@ fn what_changed(report: &Report) -> Option<ReportSection> {
     let rows = changes.iter().map(|change| format!("- {}", change.markdown()));
     Some(
         ReportSection::new([heading, String::new()])
-            .rows("change", MAX_ROWS, rows)
+            .rows("change", rows)
             .more_begins_with("- "),
     )
 }
 
 /// Last lines of failed processes.
 fn outputs(report: &Report) -> Option<ReportSection> {
-    let mut failed = report.trials.iter().filter(|trial| is_explained_by_output(trial));
+    let mut failed = report
+        .trials
+        .iter()
+        .filter(|trial| !trials::output(trial).is_empty());
+    let heading = |trial: &ReportedTrial| format!("Trial {}: {}", trial.trial, code(&trials::why(trial)));
     let mut rows = Vec::new();
     for trial in failed.by_ref().take(MAX_OUTPUTS) {
-        let lines: Vec<&str> = trial.stderr_tail.lines().collect();
-        let shown = lines
-            .get(lines.len().saturating_sub(MAX_OUTPUT_LINES)..)
-            .unwrap_or_default();
         // A row is shown whole or not at all, so that no block stays open.
-        let block = markdown::block(shown.iter().copied()).join("\n");
-        rows.push(format!(
-            "Trial {}: {}\n\n{block}\n",
-            trial.trial,
-            code(&why(trial))
-        ));
+        let block = markdown::block(trials::output(trial)).join("\n");
+        rows.push(format!("{}\n\n{block}\n", heading(trial)));
     }
     if rows.is_empty() {
         return None;
     }
-    rows.extend(failed.map(|trial| format!("Trial {}: {}", trial.trial, code(&why(trial)))));
+    rows.extend(failed.map(heading));
     Some(
         ReportSection::new(["### What failed trials said".to_owned(), String::new()])
-            .rows("trial", MAX_ROWS, rows)
+            .rows("trial", rows)
             .more_begins_with("\n"),
     )
 }
@@ -155,7 +133,7 @@ fn accepted(acceptance: &Acceptance) -> ReportSection {
         "| | |".to_owned(),
         "|---|---|".to_owned(),
     ])
-    .rows("row", MAX_ROWS, rows)
+    .rows("row", rows)
 }
 
 fn next_steps(next: &[NextStep]) -> Option<ReportSection> {
@@ -168,86 +146,20 @@ fn next_steps(next: &[NextStep]) -> Option<ReportSection> {
         .collect();
     // One row, so that the block is shown whole or not at all.
     let block = markdown::commands(lines.iter().map(String::as_str)).join("\n");
-    Some(ReportSection::new(["### Next".to_owned(), String::new()]).rows("command", 1, [block]))
+    Some(ReportSection::new(["### Next".to_owned(), String::new()]).rows("command", [block]))
 }
 
 fn other_checks(checks: &[&CheckRow]) -> ReportSection {
-    let rows = checks.iter().map(|check| {
-        format!(
-            "| {} | {} | {} | {} |",
-            code(&check.name),
-            check.outcome.word(),
-            check.allowed.markdown(),
-            check.seen.markdown()
-        )
-    });
-    details(
-        &format!("Checks that passed or only report ({})", checks.len()),
-        "| check | | allowed | seen |",
-        "|---|---|---|---|",
-    )
-    .rows("check", MAX_ROWS, rows)
-    .more_begins_with("| ")
-    .close([String::new(), "</details>".to_owned()])
-}
-
-fn trials(report: &Report) -> ReportSection {
-    let has_costs = shows_cost(report);
-    let rows = report.trials.iter().map(|trial| row(trial, has_costs));
-    let (heading, rule) = if has_costs {
-        (
-            "| trial | | run | exit | steps | tokens | cost | changes | why |",
-            "|--:|---|---|--:|--:|--:|--:|--:|---|",
-        )
-    } else {
-        (
-            "| trial | | run | exit | steps | tokens | changes | why |",
-            "|--:|---|---|--:|--:|--:|--:|---|",
-        )
-    };
-    details(&format!("Trials ({})", report.trials.len()), heading, rule)
-        .rows("trial", MAX_ROWS, rows)
-        .more_begins_with("| ")
-        .close([String::new(), "</details>".to_owned()])
-}
-
-fn row(trial: &ReportedTrial, has_costs: bool) -> String {
-    let value = |metric: &str| {
-        let value = trial.metrics.get(metric).copied().flatten();
-        metric_words::value(metric, value)
-    };
-    let run = trial.trace_id.as_ref().map(|_| code(&short_id(trial)));
-    let why = why(trial);
-    let cost = if has_costs {
-        format!(" {} |", value("cost_usd"))
-    } else {
-        String::new()
-    };
-    format!(
-        "| {} | {} | {} | {} | {} | {} |{cost} {} | {} |",
-        trial.trial,
-        outcome(trial).picture(),
-        run.unwrap_or_default(),
-        exit(trial),
-        value("step_count"),
-        value("cost_tokens"),
-        changes::count(trial),
-        if why.is_empty() { why } else { code(&why) }
-    )
+    let summary = format!("Checks that passed or only report ({})", checks.len());
+    details(&summary, "check", &checks::table(checks))
 }
 
 /// A part that is folded until it is opened, with a table.
-fn details(summary: &str, heading: &str, rule: &str) -> ReportSection {
-    ReportSection::new(
-        [
-            "<details>",
-            &format!("<summary>{summary}</summary>"),
-            "",
-            heading,
-            rule,
-        ]
-        .map(str::to_owned),
-    )
+fn details(summary: &str, noun: &'static str, table: &ReportTable) -> ReportSection {
+    let open = ["<details>", &format!("<summary>{summary}</summary>"), ""].map(str::to_owned);
+    ReportSection::new(open)
+        .table(noun, table)
+        .close([String::new(), "</details>".to_owned()])
 }
 
 /// The inputs of the gate with short digests, so that a reader can identify them.

@@ -1,5 +1,7 @@
 //! A document of bounded size: rows that do not fit are counted.
 
+use crate::words::outcome::CheckOutcome;
+use crate::words::table::{ReportTable, TableCell, TableRow};
 use tracer_insight::text;
 
 /// A part of a document. Its opening and closing lines are always kept, and as many of its rows as fit.
@@ -9,8 +11,6 @@ pub struct ReportSection {
     rows: Vec<String>,
     close: Vec<String>,
     noun: &'static str,
-    most: usize,
-    left_out_already: u64,
     more: &'static str,
 }
 
@@ -20,24 +20,40 @@ impl ReportSection {
         Self {
             open: open.into_iter().collect(),
             noun: "row",
-            most: usize::MAX,
             ..Self::default()
         }
     }
 
-    /// The section with rows, called by this noun when they are counted, and never more than `most` of them.
+    /// The section with rows, called by this noun when they are counted.
     #[must_use]
-    pub fn rows(mut self, noun: &'static str, most: usize, rows: impl IntoIterator<Item = String>) -> Self {
+    pub fn rows(mut self, noun: &'static str, rows: impl IntoIterator<Item = String>) -> Self {
         self.noun = noun;
-        self.most = most;
-        for row in rows {
-            if self.rows.len() < most {
-                self.rows.push(row);
-            } else {
-                self.left_out_already += 1;
-            }
-        }
+        self.rows.extend(rows);
         self
+    }
+
+    /// The section with a table, whose rows are called by this noun when they are counted.
+    #[must_use]
+    pub fn table(mut self, noun: &'static str, table: &ReportTable) -> Self {
+        let line = |cells: Vec<String>| format!("| {} |", cells.join(" | "));
+        let columns = table.columns.iter();
+        self.open.push(line(
+            columns.clone().map(|column| column.heading.to_owned()).collect(),
+        ));
+        let rules = columns.map(|column| if column.is_number { "--:" } else { "---" });
+        self.open
+            .push(format!("|{}|", rules.collect::<Vec<_>>().join("|")));
+        let row = |row: &TableRow| {
+            let mut cells: Vec<String> = row.cells.iter().map(cell).collect();
+            if let Some(last) = cells.last_mut() {
+                for detail in &row.details {
+                    last.push_str("<br>");
+                    last.push_str(&detail.markdown());
+                }
+            }
+            line(cells)
+        };
+        self.rows(noun, table.rows.iter().map(row)).more_begins_with("| ")
     }
 
     /// The section with these lines behind its rows.
@@ -65,24 +81,36 @@ impl ReportSection {
     }
 }
 
+fn cell(cell: &TableCell) -> String {
+    match cell {
+        TableCell::Outcome(CheckOutcome::Reported) => CheckOutcome::Reported.word().to_owned(),
+        TableCell::Outcome(outcome) => outcome.picture().to_owned(),
+        TableCell::Phrase(phrase) => phrase.markdown(),
+    }
+}
+
 /// The sections one after the other, an empty line between them, in at most `limit` bytes and so in at most as many
-/// characters. The first sections get the room first. What opens and closes the sections must fit by itself.
+/// characters. The first sections get the room first, each at most half of what is left, the last one all of it. What
+/// opens and closes the sections must fit by itself.
 pub fn document(sections: &[ReportSection], limit: usize) -> String {
     let mut room = limit.saturating_sub(sections.iter().map(ReportSection::least).sum());
+    let last = sections.iter().rposition(|section| !section.rows.is_empty());
     let mut document = String::new();
-    for section in sections {
+    for (number, section) in sections.iter().enumerate() {
+        let kept = if last == Some(number) { 0 } else { room / 2 };
         if !document.is_empty() {
             document.push('\n');
         }
         let mut shown = 0;
         for row in &section.rows {
-            let Some(rest) = room.checked_sub(row.len() + 1) else {
+            let rest = room.checked_sub(row.len() + 1);
+            let Some(rest) = rest.filter(|rest| *rest >= kept) else {
                 break;
             };
             room = rest;
             shown += 1;
         }
-        let left_out = section.left_out_already + (section.rows.len() - shown) as u64;
+        let left_out = (section.rows.len() - shown) as u64;
         let more = (left_out > 0).then(|| section.reported(left_out));
         let rows = section.rows.iter().take(shown).chain(&more);
         for line in section.open.iter().chain(rows).chain(&section.close) {
@@ -98,9 +126,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn section(rows: usize, most: usize) -> ReportSection {
+    fn section(rows: usize) -> ReportSection {
         ReportSection::new(["## Steps".to_owned(), String::new()])
-            .rows("step", most, (0..rows).map(|number| format!("- {number}")))
+            .rows("step", (0..rows).map(|number| format!("- {number}")))
             .more_begins_with("- ")
             .close(["</details>".to_owned()])
     }
@@ -108,31 +136,38 @@ mod tests {
     #[test]
     fn what_fits_is_shown_whole() {
         assert_eq!(
-            document(&[section(2, 9)], 1_000),
+            document(&[section(2)], 1_000),
             "## Steps\n\n- 0\n- 1\n</details>\n"
         );
     }
 
     #[test]
-    fn what_is_left_out_is_counted_whoever_left_it_out() {
+    fn what_is_left_out_is_counted() {
+        let room_for_one = section(5).least() + 4;
         assert_eq!(
-            document(&[section(5, 3)], 1_000),
-            "## Steps\n\n- 0\n- 1\n- 2\n- … and 2 steps more\n</details>\n"
-        );
-        let room_for_one = section(5, 3).least() + 4;
-        assert_eq!(
-            document(&[section(5, 3)], room_for_one),
+            document(&[section(5)], room_for_one),
             "## Steps\n\n- 0\n- … and 4 steps more\n</details>\n"
         );
+    }
+
+    #[test]
+    fn a_long_section_leaves_half_of_the_room_to_the_others() {
+        let sections = [section(500), section(500)];
+        let limit = sections.iter().map(ReportSection::least).sum::<usize>() + 400;
+        let document = document(&sections, limit);
+        let shown = document
+            .split("</details>")
+            .map(|section| section.matches("\n- ").count());
+        assert_eq!(shown.collect::<Vec<_>>()[..2], [43, 43]);
     }
 
     proptest! {
         #[test]
         fn a_document_never_exceeds_its_limit(
-            sizes in prop::collection::vec((0usize..40, 0usize..50), 0..6),
+            sizes in prop::collection::vec(0usize..40, 0..6),
             beyond in 0usize..300,
         ) {
-            let sections: Vec<ReportSection> = sizes.iter().map(|(rows, most)| section(*rows, *most)).collect();
+            let sections: Vec<ReportSection> = sizes.iter().map(|rows| section(*rows)).collect();
             let limit = sections.iter().map(ReportSection::least).sum::<usize>() + beyond;
             prop_assert!(document(&sections, limit).len() <= limit);
         }

@@ -1,93 +1,14 @@
 //! The checks of a report as people read them: what was allowed, what was seen, in which trials; failures first.
 
-use serde::Serialize;
-use tracer_insight::line::Tone;
 use tracer_insight::text;
 
+use super::outcome::CheckOutcome;
+use super::table::{ReportTable, TableColumn};
 use crate::phrase::Phrase;
-use crate::{CheckMode, CheckResult, Report, ReportedTrial, Verdict};
+use crate::{CheckResult, Report, ReportedTrial};
 
 /// A longer name is cut.
 const MAX_NAME_LENGTH: usize = 60;
-
-/// Outcome of a check, a trial or a gate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum CheckOutcome {
-    /// It does not hold.
-    Failed,
-    /// The evidence does not decide.
-    Undecided,
-    /// It holds.
-    Passed,
-    /// It is reported and decides nothing.
-    Reported,
-}
-
-impl CheckOutcome {
-    /// The outcome of a check.
-    pub fn of(check: &CheckResult) -> Self {
-        match check.verdict {
-            Some(verdict) if check.mode == CheckMode::Gating => verdict.into(),
-            _ => Self::Reported,
-        }
-    }
-
-    /// True of a check that did not pass, and of an undecided one.
-    pub const fn is_missed(self) -> bool {
-        matches!(self, Self::Failed | Self::Undecided)
-    }
-
-    /// Its sign on a terminal.
-    pub const fn sign(self) -> &'static str {
-        match self {
-            Self::Failed => "✗",
-            Self::Undecided => "?",
-            Self::Passed => "✓",
-            Self::Reported => "·",
-        }
-    }
-
-    /// Its sign in a comment.
-    pub const fn picture(self) -> &'static str {
-        match self {
-            Self::Failed => "❌",
-            Self::Undecided => "⚪",
-            Self::Passed => "✅",
-            Self::Reported => "",
-        }
-    }
-
-    /// Its word.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Failed => "failed",
-            Self::Undecided => "undecided",
-            Self::Passed => "passed",
-            Self::Reported => "reported only",
-        }
-    }
-
-    /// Its tone.
-    pub const fn tone(self) -> Tone {
-        match self {
-            Self::Failed => Tone::Bad,
-            Self::Undecided => Tone::Warning,
-            Self::Passed => Tone::Good,
-            Self::Reported => Tone::Muted,
-        }
-    }
-}
-
-impl From<Verdict> for CheckOutcome {
-    fn from(verdict: Verdict) -> Self {
-        match verdict {
-            Verdict::Fail => Self::Failed,
-            Verdict::Inconclusive => Self::Undecided,
-            Verdict::Pass => Self::Passed,
-        }
-    }
-}
 
 /// A check in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -146,6 +67,21 @@ pub fn check_rows(report: &Report) -> Vec<CheckRow> {
         .collect();
     rows.sort_by_key(|row| row.outcome);
     rows
+}
+
+/// The checks as a table.
+pub fn table(checks: &[&CheckRow]) -> ReportTable {
+    let mut table = ReportTable::new(["", "check", "allowed", "seen", "trials"].map(TableColumn::text));
+    for check in checks {
+        table.push([
+            check.outcome.into(),
+            Phrase::value(&check.name).into(),
+            check.allowed.clone().into(),
+            check.seen.clone().into(),
+            Phrase::words(check.trials_in_words()).into(),
+        ]);
+    }
+    table
 }
 
 /// `2 checks failed, 1 undecided, 5 passed`.

@@ -2,6 +2,9 @@
 
 pub mod changes;
 pub mod checks;
+pub mod comparison;
+pub mod outcome;
+pub mod table;
 pub mod trials;
 pub mod verdict;
 

@@ -1,18 +1,86 @@
-//! Trials in words: run, end of the process, reason of a failure.
+//! Trials in words: their table, and the reason and the output of a failure.
 
-use super::checks::CheckOutcome;
+use tracer_insight::line::Tone;
+use tracer_insight::{metric_words, units};
+
+use super::changes;
+use super::outcome::CheckOutcome;
+use super::table::{ReportTable, TableCell, TableColumn};
+use crate::phrase::Phrase;
 use crate::{ProcessExit, Report, ReportedTrial};
 
-/// The beginning of the run's ID, or a dash where there is none.
-pub fn short_id(trial: &ReportedTrial) -> String {
-    match &trial.trace_id {
-        Some(id) => id.chars().take(8).collect(),
-        None => "–".to_owned(),
+/// Shown lines of a failed trial's output; the report has them all.
+const MAX_OUTPUT_LINES: usize = 10;
+
+/// The cell of a trial in a column.
+type CellOf = fn(&ReportedTrial) -> TableCell;
+
+/// These trials of a report as a table, with what their traces contradict as details. A column without anything in it is left out.
+pub fn table(report: &Report, trials: &[&ReportedTrial]) -> ReportTable {
+    let has = |is: fn(&ReportedTrial) -> bool| report.trials.iter().any(is);
+    let has_costs = has(|trial| known(trial, "cost_usd").is_some_and(|usd| usd > 0.0));
+    // A stored run has no process.
+    let has_processes = has(|trial| trial.wall_time_ms.is_some());
+    let has_changes = has(|trial| trial.changes.is_some());
+    let number = TableColumn::number;
+    let columns: [(bool, TableColumn, CellOf); 10] = [
+        (true, TableColumn::text(""), |trial| outcome(trial).into()),
+        (true, number("trial", None), |trial| {
+            words(trial.trial.to_string())
+        }),
+        (true, TableColumn::text("run"), |trial| match &trial.trace_id {
+            Some(id) => Phrase::value(id.chars().take(8).collect::<String>()).into(),
+            None => words("–".to_owned()),
+        }),
+        (true, number("steps", Some(4)), |trial| value(trial, "step_count")),
+        (true, number("tokens", Some(5)), |trial| {
+            value(trial, "cost_tokens")
+        }),
+        (has_costs, number("cost", Some(6)), |trial| {
+            value(trial, "cost_usd")
+        }),
+        (has_processes, number("exit", Some(2)), |trial| words(exit(trial))),
+        (has_processes, number("time", Some(3)), |trial| words(time(trial))),
+        (has_changes, number("changes", Some(1)), |trial| {
+            words(changes::count(trial))
+        }),
+        (true, TableColumn::text("why"), |trial| match why(trial) {
+            why if why.is_empty() => Phrase::default().into(),
+            why => Phrase::value(why).toned(Tone::Warning).into(),
+        }),
+    ];
+    let shown: Vec<_> = columns.iter().filter(|(is_shown, ..)| *is_shown).collect();
+    let mut table = ReportTable::new(shown.iter().map(|(_, column, _)| *column));
+    for trial in trials {
+        table.push(shown.iter().map(|(.., cell)| cell(trial)));
+        if let Some(row) = table.rows.last_mut() {
+            let mismatches = trial.mismatches.iter();
+            row.details = mismatches
+                .map(|mismatch| Phrase::value(mismatch.to_string()))
+                .collect();
+        }
     }
+    table
+}
+
+fn words(words: String) -> TableCell {
+    Phrase::words(words).into()
+}
+
+fn known(trial: &ReportedTrial, metric: &str) -> Option<f64> {
+    trial.metrics.get(metric).copied().flatten()
+}
+
+/// The value of a metric, or a dash where it is unknown.
+fn value(trial: &ReportedTrial, metric: &str) -> TableCell {
+    words(match known(trial, metric) {
+        None => "–".to_owned(),
+        value => metric_words::value(metric, value),
+    })
 }
 
 /// The exit code of the process, or its signal.
-pub fn exit(trial: &ReportedTrial) -> String {
+fn exit(trial: &ReportedTrial) -> String {
     match trial.exit {
         Some(ProcessExit::Code(code)) => code.to_string(),
         Some(signal) => signal.to_string(),
@@ -20,13 +88,20 @@ pub fn exit(trial: &ReportedTrial) -> String {
     }
 }
 
-/// Checks if a table of trials needs a column of costs: one of them has a known cost.
-pub fn shows_cost(report: &Report) -> bool {
-    let cost = |trial: &ReportedTrial| trial.metrics.get("cost_usd").copied().flatten();
-    report
-        .trials
-        .iter()
-        .any(|trial| cost(trial).is_some_and(|usd| usd > 0.0))
+fn time(trial: &ReportedTrial) -> String {
+    let time = trial
+        .wall_time_ms
+        .map(|time| units::duration(time.saturating_mul(1_000)));
+    time.unwrap_or_default()
+}
+
+/// The last lines of a process that explain the failure of its trial; none of any other.
+pub fn output(trial: &ReportedTrial) -> Vec<&str> {
+    if trial.failure.is_none() || trial.stderr_tail.trim().is_empty() {
+        return Vec::new();
+    }
+    let mut lines: Vec<&str> = trial.stderr_tail.lines().collect();
+    lines.split_off(lines.len().saturating_sub(MAX_OUTPUT_LINES))
 }
 
 /// Why a trial did not succeed.
@@ -56,9 +131,4 @@ pub fn outcome(trial: &ReportedTrial) -> CheckOutcome {
         (false, true) => CheckOutcome::Failed,
         (false, false) => CheckOutcome::Undecided,
     }
-}
-
-/// Checks if the output of the process explains the failure of the trial.
-pub fn is_explained_by_output(trial: &ReportedTrial) -> bool {
-    trial.failure.is_some() && !trial.stderr_tail.trim().is_empty()
 }

@@ -13,7 +13,8 @@ use tracer_sdk::format::RecordedStatus;
 use tracer_gate::InputError;
 use tracer_gate::files::{self, BaselineInput, GateInputs};
 use tracer_gate::words::checks;
-use tracer_gate::words::checks::{CheckOutcome, CheckRow};
+use tracer_gate::words::checks::CheckRow;
+use tracer_gate::words::outcome::CheckOutcome;
 use tracer_gate::words::verdict;
 
 /// The judgement of a policy, or its problem.

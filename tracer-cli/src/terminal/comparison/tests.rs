@@ -87,7 +87,7 @@ fn a_call_that_fails_now_says_so() {
         .map(Line::text)
         .collect();
     assert!(
-        reported.iter().any(|line| line.contains("search_kb  fails")),
+        reported.iter().any(|line| line.contains("search_kb, fails")),
         "{reported:#?}"
     );
 }

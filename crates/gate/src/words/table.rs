@@ -1,0 +1,90 @@
+//! [`ReportTable`]: columns and cells of a report, which every surface renders.
+
+use super::outcome::CheckOutcome;
+use crate::phrase::Phrase;
+
+/// A table of a report. On a terminal its last column has the room that is left.
+#[derive(Debug)]
+pub struct ReportTable {
+    /// The columns.
+    pub columns: Vec<TableColumn>,
+    /// The rows, each with a cell for each column.
+    pub rows: Vec<TableRow>,
+}
+
+/// A column of a table.
+#[derive(Debug, Clone, Copy)]
+pub struct TableColumn {
+    /// The heading, in small letters.
+    pub heading: &'static str,
+    /// It holds numbers, which are aligned on the right.
+    pub is_number: bool,
+    /// Order in which columns go where there is no room: 1 before 2; `None` stays.
+    pub dropped: Option<u8>,
+}
+
+/// A row of a table.
+#[derive(Debug)]
+pub struct TableRow {
+    /// Its cells.
+    pub cells: Vec<TableCell>,
+    /// More about its last cell, a line each.
+    pub details: Vec<Phrase>,
+}
+
+/// A cell of a table.
+#[derive(Debug)]
+pub enum TableCell {
+    /// An outcome, for which every surface has a sign.
+    Outcome(CheckOutcome),
+    /// Words and values.
+    Phrase(Phrase),
+}
+
+impl ReportTable {
+    /// A table without rows.
+    pub(crate) fn new(columns: impl IntoIterator<Item = TableColumn>) -> Self {
+        Self {
+            columns: columns.into_iter().collect(),
+            rows: Vec::new(),
+        }
+    }
+
+    /// Adds a row, and gives its details to be filled.
+    pub(crate) fn push(&mut self, cells: impl IntoIterator<Item = TableCell>) {
+        self.rows.push(TableRow {
+            cells: cells.into_iter().collect(),
+            details: Vec::new(),
+        });
+    }
+}
+
+impl TableColumn {
+    pub(crate) const fn text(heading: &'static str) -> Self {
+        Self {
+            heading,
+            is_number: false,
+            dropped: None,
+        }
+    }
+
+    pub(crate) const fn number(heading: &'static str, dropped: Option<u8>) -> Self {
+        Self {
+            heading,
+            is_number: true,
+            dropped,
+        }
+    }
+}
+
+impl From<CheckOutcome> for TableCell {
+    fn from(outcome: CheckOutcome) -> Self {
+        Self::Outcome(outcome)
+    }
+}
+
+impl From<Phrase> for TableCell {
+    fn from(phrase: Phrase) -> Self {
+        Self::Phrase(phrase)
+    }
+}
