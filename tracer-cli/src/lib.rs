@@ -53,6 +53,7 @@ pub fn main() -> ExitCode {
         return report(&mut ui, &error);
     }
     let mut session = Session::new(ui, cli.data_dir, cli.store, cli.json, invocation::detect());
+    session.program = args::command;
     let verdict = match cli.command.run(&mut session) {
         Ok(verdict) => verdict,
         Err(error) => return report(&mut session.ui, &error),

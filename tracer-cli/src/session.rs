@@ -39,6 +39,8 @@ pub(crate) const READ_STORE: [&str; 11] = [
 pub struct Session {
     /// The output streams.
     pub ui: Ui,
+    /// The program with all its commands and their help.
+    pub(crate) program: fn() -> clap::Command,
     data_dir_option: Option<PathBuf>,
     store_option: Option<String>,
     is_json: bool,
@@ -61,6 +63,7 @@ impl Session {
     ) -> Self {
         Self {
             ui,
+            program: clap::Command::default,
             data_dir_option,
             store_option,
             is_json,

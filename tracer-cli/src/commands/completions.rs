@@ -2,7 +2,6 @@
 
 use clap_complete::Shell;
 
-use crate::args::command;
 use crate::error::CliError;
 use crate::outcome::CommandOutcome;
 use crate::session::Session;
@@ -22,7 +21,7 @@ pub struct Args {
 pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
     // Made in memory, because the generator panics when it cannot write.
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut command(), "tracer", &mut script);
+    clap_complete::generate(args.shell, &mut (session.program)(), "tracer", &mut script);
     session.ui.output().write_all(&script).map_err(CliError::output)?;
     Ok(CommandOutcome::Done)
 }

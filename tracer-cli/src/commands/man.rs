@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::PathBuf;
 
-use crate::args::command;
 use crate::error::CliError;
 use crate::outcome::CommandOutcome;
 use crate::session::Session;
@@ -22,7 +21,7 @@ pub struct Args {
 /// Writes the pages.
 pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
     let pages = fs::create_dir_all(&args.folder).and_then(|()| {
-        clap_mangen::generate_to(command(), &args.folder)?;
+        clap_mangen::generate_to((session.program)(), &args.folder)?;
         Ok(fs::read_dir(&args.folder)?.count())
     });
     let pages = pages.map_err(|error| {

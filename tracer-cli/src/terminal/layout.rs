@@ -1,7 +1,7 @@
 //! Columns that fit: aligned by spaces, dropped in a fixed order when there is no room, never wrapped; and text that is
 //! wrapped and indented.
 
-use tracer_gate::words::table::{ReportTable, TableCell};
+use tracer_gate::words::table::{ReportCell, ReportTable};
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::text;
 
@@ -171,8 +171,8 @@ pub fn report_table(table: &ReportTable, width: usize, least: usize) -> (Line, V
     let mut last_cells = Vec::new();
     for row in &table.rows {
         let cells = row.cells.iter().map(|cell| match cell {
-            TableCell::Outcome(outcome) => Line::of(outcome.sign(), outcome.tone()),
-            TableCell::Phrase(phrase) => phrase.line(),
+            ReportCell::Outcome(outcome) => Line::of(outcome.sign(), outcome.tone()),
+            ReportCell::Phrase(phrase) => phrase.line(),
         });
         let mut cells: Vec<Line> = cells.collect();
         last_cells.push(cells.pop().unwrap_or_default());

@@ -1,7 +1,7 @@
 //! A document of bounded size: rows that do not fit are counted.
 
 use crate::words::outcome::CheckOutcome;
-use crate::words::table::{ReportTable, TableCell, TableRow};
+use crate::words::table::{ReportCell, ReportRow, ReportTable};
 use tracer_insight::text;
 
 /// A part of a document. Its opening and closing lines are always kept, and as many of its rows as fit.
@@ -43,7 +43,7 @@ impl ReportSection {
         let rules = columns.map(|column| if column.is_number { "--:" } else { "---" });
         self.open
             .push(format!("|{}|", rules.collect::<Vec<_>>().join("|")));
-        let row = |row: &TableRow| {
+        let row = |row: &ReportRow| {
             let mut cells: Vec<String> = row.cells.iter().map(cell).collect();
             if let Some(last) = cells.last_mut() {
                 for detail in &row.details {
@@ -81,11 +81,11 @@ impl ReportSection {
     }
 }
 
-fn cell(cell: &TableCell) -> String {
+fn cell(cell: &ReportCell) -> String {
     match cell {
-        TableCell::Outcome(CheckOutcome::Reported) => CheckOutcome::Reported.word().to_owned(),
-        TableCell::Outcome(outcome) => outcome.picture().to_owned(),
-        TableCell::Phrase(phrase) => phrase.markdown(),
+        ReportCell::Outcome(CheckOutcome::Reported) => CheckOutcome::Reported.word().to_owned(),
+        ReportCell::Outcome(outcome) => outcome.picture().to_owned(),
+        ReportCell::Phrase(phrase) => phrase.markdown(),
     }
 }
 

@@ -30,13 +30,13 @@ pub(crate) fn change_phrases_without_time(report: &Report) -> Vec<Phrase> {
     if diffs.is_empty() {
         return Vec::new();
     }
-    let mut counted: BTreeMap<(Rank, Phrase), usize> = BTreeMap::new();
+    let mut counted: BTreeMap<(ChangeRank, Phrase), usize> = BTreeMap::new();
     for change in diffs.iter().flat_map(|diff| named(diff)) {
         *counted.entry(change).or_default() += 1;
     }
     let counted = counted.into_iter();
     let counted = counted.map(|((rank, phrase), trials)| (rank, phrase.and(in_trials(trials, diffs.len()))));
-    let mut named: Vec<(Rank, Phrase)> = counted.chain(repeated(&diffs)).collect();
+    let mut named: Vec<(ChangeRank, Phrase)> = counted.chain(repeated(&diffs)).collect();
     named.sort_by_key(|(rank, _)| *rank);
     let mut reported: Vec<Phrase> = named.into_iter().map(|(_, phrase)| phrase).collect();
     reported.extend(FINDINGS.iter().filter_map(|finding| worst(finding, &diffs)));
@@ -65,7 +65,7 @@ fn untimed() -> impl Iterator<Item = &'static MetricSpec> {
 
 /// The place of a kind of change among the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Rank {
+enum ChangeRank {
     NewTool,
     RemovedTool,
     RepeatedTool,
@@ -76,14 +76,18 @@ enum Rank {
 }
 
 /// The changes of a trial that have names: tools, their order, models, the ending.
-fn named(diff: &BaselineChanges) -> Vec<(Rank, Phrase)> {
+fn named(diff: &BaselineChanges) -> Vec<(ChangeRank, Phrase)> {
     let (tools, models) = (&diff.tools, &diff.models);
     let mut changes = Vec::new();
     for (rank, what, names) in [
-        (Rank::NewTool, comparison::NEW_TOOL, &tools.added),
-        (Rank::RemovedTool, comparison::REMOVED_TOOL, &tools.removed),
-        (Rank::NewModel, comparison::NEW_MODEL, &models.added),
-        (Rank::RemovedModel, comparison::REMOVED_MODEL, &models.removed),
+        (ChangeRank::NewTool, comparison::NEW_TOOL, &tools.added),
+        (ChangeRank::RemovedTool, comparison::REMOVED_TOOL, &tools.removed),
+        (ChangeRank::NewModel, comparison::NEW_MODEL, &models.added),
+        (
+            ChangeRank::RemovedModel,
+            comparison::REMOVED_MODEL,
+            &models.removed,
+        ),
     ] {
         changes.extend(
             names
@@ -92,17 +96,17 @@ fn named(diff: &BaselineChanges) -> Vec<(Rank, Phrase)> {
         );
     }
     if tools.is_reordered {
-        changes.push((Rank::Order, Phrase::words(comparison::REORDERED_TOOLS)));
+        changes.push((ChangeRank::Order, Phrase::words(comparison::REORDERED_TOOLS)));
     }
     if let Some([before, now]) = &diff.status {
         let ends = Phrase::words("ends ").and_value(now);
-        changes.push((Rank::Ending, ends.and(" (was ").and_value(before).and(")")));
+        changes.push((ChangeRank::Ending, ends.and(" (was ").and_value(before).and(")")));
     }
     changes
 }
 
 /// The tools that are called more often: of each the most that any trial calls it.
-fn repeated(diffs: &[&BaselineChanges]) -> Vec<(Rank, Phrase)> {
+fn repeated(diffs: &[&BaselineChanges]) -> Vec<(ChangeRank, Phrase)> {
     let mut repeated: BTreeMap<&str, (u64, u64, usize)> = BTreeMap::new();
     for change in diffs.iter().flat_map(|diff| &diff.tools.repeated) {
         let known = repeated
@@ -114,7 +118,7 @@ fn repeated(diffs: &[&BaselineChanges]) -> Vec<(Rank, Phrase)> {
         let times = format!(" up to {}", comparison::times_called(before, now));
         let phrase = Phrase::words("calls ").and_value(tool);
         (
-            Rank::RepeatedTool,
+            ChangeRank::RepeatedTool,
             phrase.and(times + &in_trials(trials, diffs.len())),
         )
     });

@@ -3,7 +3,7 @@
 use tracer_insight::text;
 
 use super::outcome::CheckOutcome;
-use super::table::{ReportTable, TableColumn};
+use super::table::{ReportColumn, ReportTable};
 use crate::phrase::Phrase;
 use crate::{CheckResult, Report, ReportedTrial};
 
@@ -71,7 +71,7 @@ pub fn check_rows(report: &Report) -> Vec<CheckRow> {
 
 /// The checks as a table.
 pub fn table(checks: &[&CheckRow]) -> ReportTable {
-    let mut table = ReportTable::new(["", "check", "allowed", "seen", "trials"].map(TableColumn::text));
+    let mut table = ReportTable::new(["", "check", "allowed", "seen", "trials"].map(ReportColumn::text));
     for check in checks {
         table.push([
             check.outcome.into(),

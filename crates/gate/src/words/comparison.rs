@@ -7,7 +7,7 @@ use tracer_insight::metric_words;
 use tracer_insight::text::counted;
 use tracer_sdk::format::EventType;
 
-use super::table::{ReportTable, TableColumn, TableRow};
+use super::table::{ReportColumn, ReportRow, ReportTable};
 use crate::phrase::Phrase;
 
 /// More rows of calls are counted.
@@ -16,10 +16,10 @@ const MAX_ROWS: usize = 400;
 /// The numbers before and after.
 pub fn metrics(comparison: &Comparison) -> ReportTable {
     let mut table = ReportTable::new([
-        TableColumn::text("metric"),
-        TableColumn::number("before", None),
-        TableColumn::number("after", None),
-        TableColumn::text("change"),
+        ReportColumn::text("metric"),
+        ReportColumn::number("before", None),
+        ReportColumn::number("after", None),
+        ReportColumn::text("change"),
     ]);
     for change in words::relevant_metrics(comparison) {
         let metric = change.metric.as_str();
@@ -48,7 +48,7 @@ pub fn metrics(comparison: &Comparison) -> ReportTable {
 
 /// The calls; what is the same is folded.
 pub fn calls(comparison: &Comparison) -> ReportTable {
-    let mut table = ReportTable::new(["", "before", "after", "call"].map(TableColumn::text));
+    let mut table = ReportTable::new(["", "before", "after", "call"].map(ReportColumn::text));
     let rows = words::call_rows(comparison.calls.pairs());
     table.rows.extend(rows.iter().take(MAX_ROWS).map(call_row));
     let left_out = rows.len().saturating_sub(MAX_ROWS) as u64;
@@ -60,7 +60,7 @@ pub fn calls(comparison: &Comparison) -> ReportTable {
     table
 }
 
-fn call_row(row: &CallRow<'_>) -> TableRow {
+fn call_row(row: &CallRow<'_>) -> ReportRow {
     let (first, last, count) = match row {
         CallRow::Unchanged(count) => return folded_row(format!("{} the same", counted(*count, "call"))),
         CallRow::Calls { first, last, count } => (first, last, *count),
@@ -75,21 +75,21 @@ fn call_row(row: &CallRow<'_>) -> TableRow {
         muted(words::step_range(first.after, last.after)),
         call(first, count),
     ];
-    TableRow {
+    ReportRow {
         cells: cells.map(Into::into).into(),
         details: differences(first),
     }
 }
 
 /// The row of several others.
-fn folded_row(words: String) -> TableRow {
+fn folded_row(words: String) -> ReportRow {
     let cells = [
         Phrase::default(),
         muted("…".to_owned()),
         muted("…".to_owned()),
         muted(words),
     ];
-    TableRow {
+    ReportRow {
         cells: cells.map(Into::into).into(),
         details: Vec::new(),
     }

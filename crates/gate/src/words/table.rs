@@ -7,14 +7,14 @@ use crate::phrase::Phrase;
 #[derive(Debug)]
 pub struct ReportTable {
     /// The columns.
-    pub columns: Vec<TableColumn>,
+    pub columns: Vec<ReportColumn>,
     /// The rows, each with a cell for each column.
-    pub rows: Vec<TableRow>,
+    pub rows: Vec<ReportRow>,
 }
 
 /// A column of a table.
 #[derive(Debug, Clone, Copy)]
-pub struct TableColumn {
+pub struct ReportColumn {
     /// The heading, in small letters.
     pub heading: &'static str,
     /// It holds numbers, which are aligned on the right.
@@ -25,16 +25,16 @@ pub struct TableColumn {
 
 /// A row of a table.
 #[derive(Debug)]
-pub struct TableRow {
+pub struct ReportRow {
     /// Its cells.
-    pub cells: Vec<TableCell>,
+    pub cells: Vec<ReportCell>,
     /// More about its last cell, a line each.
     pub details: Vec<Phrase>,
 }
 
 /// A cell of a table.
 #[derive(Debug)]
-pub enum TableCell {
+pub enum ReportCell {
     /// An outcome, for which every surface has a sign.
     Outcome(CheckOutcome),
     /// Words and values.
@@ -43,7 +43,7 @@ pub enum TableCell {
 
 impl ReportTable {
     /// A table without rows.
-    pub(crate) fn new(columns: impl IntoIterator<Item = TableColumn>) -> Self {
+    pub(crate) fn new(columns: impl IntoIterator<Item = ReportColumn>) -> Self {
         Self {
             columns: columns.into_iter().collect(),
             rows: Vec::new(),
@@ -51,15 +51,15 @@ impl ReportTable {
     }
 
     /// Adds a row, and gives its details to be filled.
-    pub(crate) fn push(&mut self, cells: impl IntoIterator<Item = TableCell>) {
-        self.rows.push(TableRow {
+    pub(crate) fn push(&mut self, cells: impl IntoIterator<Item = ReportCell>) {
+        self.rows.push(ReportRow {
             cells: cells.into_iter().collect(),
             details: Vec::new(),
         });
     }
 }
 
-impl TableColumn {
+impl ReportColumn {
     pub(crate) const fn text(heading: &'static str) -> Self {
         Self {
             heading,
@@ -77,13 +77,13 @@ impl TableColumn {
     }
 }
 
-impl From<CheckOutcome> for TableCell {
+impl From<CheckOutcome> for ReportCell {
     fn from(outcome: CheckOutcome) -> Self {
         Self::Outcome(outcome)
     }
 }
 
-impl From<Phrase> for TableCell {
+impl From<Phrase> for ReportCell {
     fn from(phrase: Phrase) -> Self {
         Self::Phrase(phrase)
     }

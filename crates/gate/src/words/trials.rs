@@ -5,7 +5,7 @@ use tracer_insight::{metric_words, units};
 
 use super::changes;
 use super::outcome::CheckOutcome;
-use super::table::{ReportTable, TableCell, TableColumn};
+use super::table::{ReportCell, ReportColumn, ReportTable};
 use crate::phrase::Phrase;
 use crate::{ProcessExit, Report, ReportedTrial};
 
@@ -13,7 +13,7 @@ use crate::{ProcessExit, Report, ReportedTrial};
 const MAX_OUTPUT_LINES: usize = 10;
 
 /// The cell of a trial in a column.
-type CellOf = fn(&ReportedTrial) -> TableCell;
+type CellOf = fn(&ReportedTrial) -> ReportCell;
 
 /// These trials of a report as a table, with what their traces contradict as details. A column without anything in it is left out.
 pub fn table(report: &Report, trials: &[&ReportedTrial]) -> ReportTable {
@@ -22,13 +22,13 @@ pub fn table(report: &Report, trials: &[&ReportedTrial]) -> ReportTable {
     // A stored run has no process.
     let has_processes = has(|trial| trial.wall_time_ms.is_some());
     let has_changes = has(|trial| trial.changes.is_some());
-    let number = TableColumn::number;
-    let columns: [(bool, TableColumn, CellOf); 10] = [
-        (true, TableColumn::text(""), |trial| outcome(trial).into()),
+    let number = ReportColumn::number;
+    let columns: [(bool, ReportColumn, CellOf); 10] = [
+        (true, ReportColumn::text(""), |trial| outcome(trial).into()),
         (true, number("trial", None), |trial| {
             words(trial.trial.to_string())
         }),
-        (true, TableColumn::text("run"), |trial| match &trial.trace_id {
+        (true, ReportColumn::text("run"), |trial| match &trial.trace_id {
             Some(id) => Phrase::value(id.chars().take(8).collect::<String>()).into(),
             None => words("–".to_owned()),
         }),
@@ -44,7 +44,7 @@ pub fn table(report: &Report, trials: &[&ReportedTrial]) -> ReportTable {
         (has_changes, number("changes", Some(1)), |trial| {
             words(changes::count(trial))
         }),
-        (true, TableColumn::text("why"), |trial| match why(trial) {
+        (true, ReportColumn::text("why"), |trial| match why(trial) {
             why if why.is_empty() => Phrase::default().into(),
             why => Phrase::value(why).toned(Tone::Warning).into(),
         }),
@@ -63,7 +63,7 @@ pub fn table(report: &Report, trials: &[&ReportedTrial]) -> ReportTable {
     table
 }
 
-fn words(words: String) -> TableCell {
+fn words(words: String) -> ReportCell {
     Phrase::words(words).into()
 }
 
@@ -72,7 +72,7 @@ fn known(trial: &ReportedTrial, metric: &str) -> Option<f64> {
 }
 
 /// The value of a metric, or a dash where it is unknown.
-fn value(trial: &ReportedTrial, metric: &str) -> TableCell {
+fn value(trial: &ReportedTrial, metric: &str) -> ReportCell {
     words(match known(trial, metric) {
         None => "–".to_owned(),
         value => metric_words::value(metric, value),
