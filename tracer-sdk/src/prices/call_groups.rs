@@ -8,10 +8,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::rates::{CallTokens, Charge, RateKind, TokenKinds};
+use super::rates::{CallTokens, RateKind, TokenKinds};
 use super::refused::{asked_model, is_refused};
 use super::{CallCost, CostSum, NoPrice, Price, Prices};
-use tracer_format::{Record, StoredTime, Timestamp, Usage, Usd, is_default};
+use tracer_format::project::{self, SpanView, UNKNOWN_PROVIDER};
+use tracer_format::{Record, StoredTime, Timestamp, Usage, is_default};
 
 /// Above how many tokens of a prompt some price of the release's table is another. A test compares.
 const PROMPT_LENGTHS: [u64; 9] = [
@@ -19,8 +20,6 @@ const PROMPT_LENGTHS: [u64; 9] = [
 ];
 /// Prices change at midnight, or at the full or half hour. A test compares.
 const SLOT_SECONDS: i64 = 1_800;
-/// The most tokens on one side of a call that is summed with others: those of as many calls fit in a sum.
-const MAX_SUMMED_TOKENS: u64 = 4_000_000_000;
 /// Bytes of a name that are kept: no price has a name as long.
 const MAX_NAME_BYTES: usize = 1_024;
 
@@ -63,6 +62,34 @@ impl CallPriceKey {
             response_model: response_model.map(copy),
             slot: at.map(|at| at.unix_microseconds().div_euclid(SLOT_SECONDS * 1_000_000)),
             is_replayed,
+        }
+    }
+
+    /// The key of the call that a span of a log reports.
+    pub fn of_span(span: &impl SpanView) -> Self {
+        let facts = span.facts();
+        Self::new(
+            &project::provider(span.name(), &facts),
+            &project::model(span.name(), &facts),
+            project::response_model(&facts).as_deref(),
+            Some(span.times().0),
+            project::is_replayed(span.attributes()),
+        )
+    }
+
+    /// The key of two reports of one call: what the first leaves out is that of the other.
+    pub(super) fn or(self, other: Self) -> Self {
+        let is_named = !self.provider.is_empty() && self.provider != UNKNOWN_PROVIDER;
+        Self {
+            provider: if is_named { self.provider } else { other.provider },
+            model: if self.model.is_empty() {
+                other.model
+            } else {
+                self.model
+            },
+            response_model: self.response_model.or(other.response_model),
+            slot: self.slot,
+            is_replayed: self.is_replayed || other.is_replayed,
         }
     }
 
@@ -111,9 +138,6 @@ struct TokenClass {
     /// Other counts that it has, apart from input and output.
     #[serde(flatten)]
     kinds: TokenKinds,
-    /// The tokens of a call with more than can be summed: its group has calls with the same numbers only.
-    #[serde(rename = "h", default, skip_serializing_if = "Option::is_none")]
-    huge: Option<CallTokens>,
 }
 
 impl TokenClass {
@@ -126,13 +150,11 @@ impl TokenClass {
         };
         let (input, output) = (tokens.get(RateKind::Input), tokens.get(RateKind::Output));
         let exceeded = PROMPT_LENGTHS.iter().rev().find(|length| input > **length);
-        let most = input.max(output).max(tokens.get(RateKind::WebSearches));
         Self {
             above: exceeded.copied().unwrap_or(0),
             sides: (input > 0, output > 0),
             is_unusable: false,
             kinds,
-            huge: (most > MAX_SUMMED_TOKENS).then_some(*tokens),
         }
     }
 }
@@ -308,17 +330,10 @@ impl CallGroups {
             let mut sum = CostSum::default();
             for (class, sums) in classes {
                 let prompt = class.above.saturating_add(1);
-                let charge = match (&price, &class.huge) {
+                let charge = match &price {
                     _ if class.is_unusable => Err(NoPrice::NoUsage),
-                    (Err(unknown), _) => Err(*unknown),
-                    (Ok(price), None) => price.charge_of_calls(&sums.tokens, class.kinds, prompt, sums.calls),
-                    (Ok(price), Some(tokens)) => {
-                        let each = price.charge_of_calls(tokens, class.kinds, prompt, 1);
-                        each.map(|each| Charge {
-                            usd: each.usd.checked_mul(sums.calls).unwrap_or(Usd::MAX),
-                            ..each
-                        })
-                    }
+                    Err(unknown) => Err(*unknown),
+                    Ok(price) => price.charge_of_calls(&sums.tokens, class.kinds, prompt, sums.calls),
                 };
                 let call = CallCost::new(charge, key.is_replayed);
                 sum.add_calls(call, sums.calls, call.priced.unwrap_or_default());
@@ -378,7 +393,7 @@ mod tests {
 
     use super::super::table::PriceTable;
     use super::*;
-    use tracer_format::UsageGap;
+    use tracer_format::{UsageGap, Usd};
 
     /// Whoever changes these changes what caches of groups mean: the version of the facts' database must grow.
     #[test]

@@ -5,10 +5,9 @@ use std::path::PathBuf;
 
 use super::own::{self, OwnPrice};
 use super::rates::{CallTokens, Charge, TokenKinds};
-use super::refused::{asked_model, is_refused};
 use super::table::{Model, PriceTable, PricedProvider, Release};
-use super::{CallCost, Day, NoPrice, Rates};
-use tracer_format::{Record, StoredTime, Timestamp, Usage};
+use super::{CallCost, CallPriceKey, Day, NoPrice, Rates};
+use tracer_format::{Record, Timestamp, Usage};
 
 /// A name that is longer is no name of the table's.
 const MAX_NAME_BYTES: usize = 256;
@@ -335,18 +334,8 @@ impl Prices {
     /// ```
     #[must_use]
     pub fn cost(&self, record: &Record) -> Option<CallCost> {
-        let (provider, model, response_model) = asked_model(record)?;
-        let usage = record.usage()?;
-        if is_refused(record) {
-            return None;
-        }
-        let time: Option<StoredTime> = record.ts.parse().ok();
-        let at = time.map(|time| time.instant());
-        let cost = self.call_cost(provider, model, response_model, usage, at);
-        Some(CallCost {
-            is_replayed: record.is_replayed(),
-            ..cost
-        })
+        let (key, usage) = (CallPriceKey::of(record)?, record.usage()?);
+        Some(cost_at(key.price(self), usage, key.is_replayed()))
     }
 
     /// Cost of a model's call that was not replayed, at the price of the model that answered, where that is known and has

@@ -317,7 +317,7 @@ impl Rates {
         }
         let mut sum = ChargeSum {
             prompt,
-            usd: Some(Usd::ZERO),
+            usd: Usd::ZERO,
             is_least: kinds.is_least,
         };
         let mut input = tokens.get(RateKind::Input);
@@ -395,8 +395,7 @@ impl Rates {
             }
         }
         Ok(Charge {
-            // More than there is money for is the largest amount.
-            usd: sum.usd.unwrap_or(Usd::MAX),
+            usd: sum.usd,
             is_least: sum.is_least,
         })
     }
@@ -413,7 +412,7 @@ struct ChargeSum {
     /// Tokens of the prompt, which decide the prices.
     prompt: u64,
     /// `None` where it is more than there is money for.
-    usd: Option<Usd>,
+    usd: Usd,
     is_least: bool,
 }
 
@@ -423,7 +422,8 @@ impl ChargeSum {
             .of_one(self.prompt)
             .checked_mul(times)
             .and_then(|each| each.checked_mul(count));
-        self.usd = self.usd.zip(cost).and_then(|(sum, cost)| sum.checked_add(cost));
+        // More than there is money for is the largest amount.
+        self.usd = self.usd.saturating_add(cost.unwrap_or(Usd::MAX));
     }
 }
 
@@ -438,7 +438,7 @@ const MEDIA: [RateKind; 6] = [
 ];
 
 /// The most tokens on one side of a call, the largest number that JSON keeps exactly everywhere: more is a mistake of the
-/// emitter, and has no cost.
+/// emitter, and has no cost. Those of 2,000 such calls fit in a sum.
 const MAX_SIDE_TOKENS: u64 = (1 << 53) - 1;
 
 /// Number of token counts: those of a usage without its total.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use indexmap::IndexSet;
-use tracer_format::project::{SpanView, is_replayed, model, provider, response_model};
+use tracer_format::project::SpanView;
 use tracer_sdk::prices::{CallPriceKey, NoPrice, Price, Prices};
 
 /// The keys of the calls, each key once: a run has few models.
@@ -19,15 +19,7 @@ pub(super) struct PriceColumn {
 impl PriceColumn {
     /// Sets the key of the call of a span.
     pub(super) fn set_of_span(&mut self, position: usize, span: &impl SpanView) {
-        let facts = span.facts();
-        let key = CallPriceKey::new(
-            &provider(span.name(), &facts),
-            &model(span.name(), &facts),
-            response_model(&facts).as_deref(),
-            Some(span.times().0),
-            is_replayed(span.attributes()),
-        );
-        self.set(position, &key);
+        self.set(position, &CallPriceKey::of_span(span));
     }
 
     fn set(&mut self, position: usize, key: &CallPriceKey) {
