@@ -4,11 +4,11 @@
 //! [`GuardrailExceeded`] from the moment a limit is crossed.
 
 mod exceeded;
-mod limits;
 mod monitor;
 
+pub use crate::settings::table::Guardrails;
+pub use crate::settings::words::{DEFAULT_MIN_REPETITIONS, MIN_LOOP_REPETITIONS, StopOnLoop};
 pub use exceeded::{Amount, Guardrail, GuardrailExceeded};
-pub use limits::{DEFAULT_MIN_REPETITIONS, Guardrails, MIN_LOOP_REPETITIONS, StopOnLoop};
 #[cfg(feature = "prices")]
 pub(crate) use monitor::CallSpend;
 pub(crate) use monitor::Monitor;

@@ -6,7 +6,10 @@ use tracer_format::EventType;
 #[cfg(feature = "prices")]
 use tracer_format::Usd;
 
-use super::{Amount, Guardrail, GuardrailExceeded, Guardrails, StopOnLoop};
+use super::{
+    Amount, DEFAULT_MIN_REPETITIONS, Guardrail, GuardrailExceeded, Guardrails, MIN_LOOP_REPETITIONS,
+    StopOnLoop,
+};
 
 /// Cost of a model call that has ended.
 #[cfg(feature = "prices")]
@@ -147,13 +150,15 @@ impl Monitor {
     /// itself is recorded as an event, so that the loop is named when that crosses a limit too.
     pub(crate) fn loop_found(&mut self, shapes: u64, calls: u64) {
         let repetitions = match self.limits.stop_on_loop {
+            None | Some(StopOnLoop::Never) => return,
+            Some(StopOnLoop::Calls) => calls,
             Some(StopOnLoop::Shape) => shapes,
-            _ => calls,
         };
-        let threshold = self.limits.repetitions_that_stop();
-        if let Some(threshold) = threshold.filter(|threshold| repetitions >= *threshold)
-            && self.tripped.is_none()
-        {
+        let threshold = self.limits.stop_on_loop_min_repetitions;
+        let threshold = threshold
+            .unwrap_or(DEFAULT_MIN_REPETITIONS)
+            .max(MIN_LOOP_REPETITIONS);
+        if repetitions >= threshold && self.tripped.is_none() {
             let _ = self.trip(
                 Guardrail::StopOnLoop,
                 Amount::Count(threshold),

@@ -4,26 +4,28 @@
 //! project, `config.toml` in `~/.tracer`, defaults. [`SETTINGS`] is the one table of names, defaults and allowed values.
 //! [`Sources::read`] reads the process's environment and files; [`resolve`] decides.
 
-mod config;
 mod files;
-mod given;
 mod inside;
 mod layer;
-mod nearest;
 #[cfg(feature = "prices")]
 mod price_list;
 mod problem;
 mod resolve;
 mod resolved;
-mod table;
-mod toml_file;
+mod setting;
+pub(crate) mod table;
+mod unknown_keys;
+mod value;
+pub(crate) mod words;
 
-pub use config::Config;
 pub use files::{SettingsFile, Sources};
 #[cfg(feature = "prices")]
 pub use price_list::read_prices;
 pub use problem::{Position, SettingProblem, SettingSource};
 pub use resolve::{load, resolve};
-pub use resolved::{BATCH_INTERVAL, BATCH_SPANS, Flush, Settings};
-pub(crate) use resolved::{DEFAULT_REDACT_KEYS, MIN_FIELD_BYTES};
-pub use table::{AllowedValues, SETTINGS, Setting};
+pub(crate) use resolved::DEFAULT_REDACT_KEYS;
+pub use resolved::Settings;
+pub use setting::{AllowedValues, Setting};
+pub use table::{Config, SETTINGS};
+pub(crate) use words::MIN_FIELD_BYTES;
+pub use words::{BATCH_INTERVAL, BATCH_SPANS, Flush};

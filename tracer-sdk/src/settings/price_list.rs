@@ -8,7 +8,7 @@ use toml::de::{DeString, DeTable, DeValue};
 
 use super::files::Sources;
 use super::problem::{Position, SettingProblem, SettingSource};
-use super::toml_file::PRICES_TABLE;
+use super::unknown_keys::PRICES_TABLE;
 use crate::prices::{Day, OwnPrice, Prices, Rate, RateKind, Rates, WILDCARD};
 use tracer_format::Usd;
 

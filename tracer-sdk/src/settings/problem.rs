@@ -85,6 +85,17 @@ pub struct SettingProblem {
     pub allowed: String,
 }
 
+impl SettingProblem {
+    pub(super) fn new(source: &SettingSource, position: Option<Position>, key: &str, allowed: &str) -> Self {
+        Self {
+            source: source.clone(),
+            position,
+            key: key.to_owned(),
+            allowed: allowed.to_owned(),
+        }
+    }
+}
+
 impl fmt::Display for SettingProblem {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}", self.source)?;

@@ -4,11 +4,10 @@ use std::path::{Path, PathBuf};
 
 use super::files::{FOLDER, SettingsFile, Sources};
 use super::inside::inside;
-use super::layer::{Environment, Origin, read_layer};
-use super::problem::{SettingProblem, SettingSource};
+use super::layer::Layer;
+use super::problem::SettingProblem;
 use super::resolved::BYTES_PER_MB;
-use super::table::{self, Setting};
-use super::toml_file::TomlFile;
+use super::unknown_keys::unknown_keys;
 use super::{Config, Settings};
 use tracer_format::RUNS_FOLDER;
 
@@ -53,23 +52,17 @@ pub fn resolve(config: &Config, sources: &Sources) -> (Settings, Vec<SettingProb
     let mut problems = Vec::new();
     let home = sources.home.as_deref();
     let working_directory = sources.working_directory.as_path();
-    let code = checked(config.clone(), &mut problems);
-    let variables = Environment {
-        variables: &sources.environment,
-        working_directory,
-    };
-    let environment = read_layer(&variables, home, &mut problems);
-    let user = file_layer(sources.user.as_ref(), home, &mut problems, |_, _, _| {});
-    let mut project = file_layer(
-        sources.project.as_ref(),
-        home,
-        &mut problems,
-        |layer, file, problems| {
-            only_tighten(layer, &user, file, problems);
-            only_inside(layer, file, problems);
-            no_store(layer, file, problems);
-        },
-    );
+    let mut code = config.clone();
+    code.check(&mut problems);
+    let environment = Layer::of_environment(&sources.environment, working_directory, home);
+    let environment = read(&environment, &mut problems);
+    let (user, _) = read_file(sources.user.as_ref(), home, &mut problems);
+    let (mut project, file) = read_file(sources.project.as_ref(), home, &mut problems);
+    if let Some(file) = &file {
+        only_tighten(&mut project, &user, file, &mut problems);
+        only_inside(&mut project, file, &mut problems);
+        no_store(&mut project, file, &mut problems);
+    }
     let added_keys = project.redact_keys.take().unwrap_or_default();
     let is_turned_off = environment.enabled == Some(false);
     let given = code.or(&environment).or(&project).or(&user);
@@ -110,56 +103,56 @@ fn saturated(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
-/// Values of a settings file, after `restrict` had its say.
-fn file_layer(
-    file: Option<&SettingsFile>,
-    home: Option<&Path>,
+/// Values of a source. A `redact` that cannot be read leaves redaction on, whatever sources below it say.
+fn read(layer: &Layer<'_>, problems: &mut Vec<SettingProblem>) -> Config {
+    let mut values = Config::read(layer, problems);
+    if layer.has("redact") {
+        values.redact = values.redact.or(Some(true));
+    }
+    values
+}
+
+/// Values of a settings file, and the file where it can be read.
+fn read_file<'a>(
+    file: Option<&'a SettingsFile>,
+    home: Option<&'a Path>,
     problems: &mut Vec<SettingProblem>,
-    restrict: impl FnOnce(&mut Config, &TomlFile<'_>, &mut Vec<SettingProblem>),
-) -> Config {
-    let Some(SettingsFile { path, text }) = file else {
-        return Config::new();
+) -> (Config, Option<Layer<'a>>) {
+    let parse = |file: &'a SettingsFile| {
+        let text = file.text.as_deref().map_err(String::as_str);
+        Layer::of_file(&file.path, text, home)
     };
-    let parsed = match text {
-        Ok(text) => TomlFile::parse(path, text),
-        Err(reason) => Err(SettingProblem {
-            source: SettingSource::File(path.clone()),
-            position: None,
-            key: String::new(),
-            allowed: format!("cannot be read: {reason}"),
-        }),
-    };
-    match parsed {
-        Ok(file) => {
-            let mut layer = read_layer(&file, home, problems);
-            restrict(&mut layer, &file, problems);
-            file.unknown_keys(problems);
-            layer
+    match file.map(parse) {
+        None => (Config::new(), None),
+        Some(Ok(file)) => {
+            let values = read(&file, problems);
+            unknown_keys(&file, problems);
+            (values, Some(file))
         }
-        Err(problem) => {
+        Some(Err(problem)) => {
             problems.push(problem);
             // It might have said so.
-            Config::new().redact(true)
+            (Config::new().redact(true), None)
         }
     }
 }
 
 /// A project file may come with somebody else's code: it can tighten redaction, never loosen it.
-fn only_tighten(layer: &mut Config, below: &Config, file: &TomlFile<'_>, problems: &mut Vec<SettingProblem>) {
+fn only_tighten(layer: &mut Config, below: &Config, file: &Layer<'_>, problems: &mut Vec<SettingProblem>) {
     if layer.redact == Some(false) {
         layer.redact = None;
         let allowed = "must not be false in a project file: it can tighten redaction, not loosen it";
-        problems.push(file.problem(&table::REDACT, allowed));
+        problems.push(file.problem("redact", allowed));
     }
     let default = Settings::with_data_dir("");
     let limits = [
         (
-            &table::MAX_FIELD_BYTES,
+            "max_field_bytes",
             &mut layer.max_field_bytes,
             below.max_field_bytes.map_or(default.max_field_bytes, saturated),
         ),
         (
-            &table::MAX_MESSAGE_BYTES,
+            "max_message_bytes",
             &mut layer.max_message_bytes,
             below
                 .max_message_bytes
@@ -180,66 +173,29 @@ fn only_tighten(layer: &mut Config, below: &Config, file: &TomlFile<'_>, problem
 const FOLDERS: [&str; 5] = [RUNS_FOLDER, "cache", "cache/stores", "staging", "trash"];
 
 /// A project file may come with somebody else's code: it can name a folder of the project for the runs, and no other.
-fn only_inside(layer: &mut Config, file: &TomlFile<'_>, problems: &mut Vec<SettingProblem>) {
+fn only_inside(layer: &mut Config, file: &Layer<'_>, problems: &mut Vec<SettingProblem>) {
     let Some(path) = layer.data_dir.take() else { return };
-    let is_inside = |folder: PathBuf| inside(file.base(), &folder).is_some();
+    let is_inside = |folder: PathBuf| inside(file.base, &folder).is_some();
     let stays_inside = |data_dir: &PathBuf| FOLDERS.iter().all(|folder| is_inside(data_dir.join(folder)));
-    layer.data_dir = inside(file.base(), &path).filter(stays_inside);
+    layer.data_dir = inside(file.base, &path).filter(stays_inside);
     if layer.data_dir.is_none() {
         let allowed = "must be a folder inside the project, and no link may lead out of it";
-        problems.push(file.problem(&table::DATA_DIR, allowed));
+        problems.push(file.problem("data_dir", allowed));
     }
 }
 
 /// A project file may come with somebody else's code: it must not send this user's credentials to a bucket of its choice, and
 /// not fill this user's disk.
-fn no_store(layer: &mut Config, file: &TomlFile<'_>, problems: &mut Vec<SettingProblem>) {
+fn no_store(layer: &mut Config, file: &Layer<'_>, problems: &mut Vec<SettingProblem>) {
     if layer.store.take().is_some() {
         let allowed = "must not be in a project file: set it in ~/.tracer/config.toml or in TRACER_STORE";
-        problems.push(file.problem(&table::STORE, allowed));
+        problems.push(file.problem("store", allowed));
     }
     if layer.store_cache_mb.take().is_some() {
         let allowed =
             "must not be in a project file: set it in ~/.tracer/config.toml or in TRACER_STORE_CACHE_MB";
-        problems.push(file.problem(&table::STORE_CACHE_MB, allowed));
+        problems.push(file.problem("store_cache_mb", allowed));
     }
-}
-
-/// Values in code, without those that are not allowed.
-fn checked(mut config: Config, problems: &mut Vec<SettingProblem>) -> Config {
-    let mut tell = |setting: &Setting| {
-        problems.push(SettingProblem {
-            source: SettingSource::Code,
-            position: None,
-            key: setting.key.to_owned(),
-            allowed: format!("must be {}", setting.allowed),
-        });
-    };
-    let numbers = [
-        (&table::MAX_FIELD_BYTES, &mut config.max_field_bytes),
-        (&table::MAX_MESSAGE_BYTES, &mut config.max_message_bytes),
-        (&table::LOOP_WINDOW, &mut config.loop_window),
-        (&table::LOOP_REPETITIONS, &mut config.loop_repetitions),
-        (
-            &table::STOP_ON_LOOP_MIN_REPETITIONS,
-            &mut config.guardrails.stop_on_loop_min_repetitions,
-        ),
-    ];
-    for (setting, number) in numbers {
-        if number.is_some_and(|value| !setting.allowed.range().contains(&value)) {
-            *number = None;
-            tell(setting);
-        }
-    }
-    if config
-        .data_dir
-        .as_ref()
-        .is_some_and(|path| *path == PathBuf::new())
-    {
-        config.data_dir = None;
-        tell(&table::DATA_DIR);
-    }
-    config
 }
 
 #[cfg(test)]

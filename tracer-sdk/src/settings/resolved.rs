@@ -1,15 +1,11 @@
 //! The settings that are in force, and their defaults.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
-use crate::guardrails::Guardrails;
 use tracer_format::MAX_LINE_BYTES;
 
-/// Number of spans that a batch holds before it is written ([`Flush::Batched`]).
-pub const BATCH_SPANS: usize = 64;
-/// Time that a span waits in a batch before it is written ([`Flush::Batched`]).
-pub const BATCH_INTERVAL: Duration = Duration::from_millis(250);
+use super::table::Guardrails;
+use super::words::Flush;
 
 /// The redact keys that are used unless the settings name others.
 pub(crate) const DEFAULT_REDACT_KEYS: [&str; 20] = [
@@ -34,28 +30,6 @@ pub(crate) const DEFAULT_REDACT_KEYS: [&str; 20] = [
     "signing_key",
     "token",
 ];
-/// The smallest `max_field_bytes`.
-pub(crate) const MIN_FIELD_BYTES: usize = 100;
-
-/// When finished spans are written (decisions, section 5).
-///
-/// ```
-/// use tracer_sdk::settings::{Flush, Settings};
-///
-/// assert_eq!(Settings::with_data_dir("/tmp/runs").flush, Flush::Each);
-/// ```
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Flush {
-    /// A span is in the file when the call that finished it returns.
-    #[default]
-    Each,
-    /// Spans are written together: [`BATCH_SPANS`] of them, or what came within [`BATCH_INTERVAL`]; and when the run
-    /// ends, when the program unwinds, and on request. While a batched run is live a thread of the SDK, `tracer-flush`,
-    /// writes what waits though the program does nothing.
-    Batched,
-}
-
 /// The settings that are in force, made by [`resolve`](super::resolve()).
 ///
 /// ```

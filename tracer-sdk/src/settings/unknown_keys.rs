@@ -1,9 +1,58 @@
-//! The setting that somebody who wrote another name may have meant.
+//! Keys of a settings file that are no settings, with the setting that may be meant.
 
-use super::{SETTINGS, Setting};
+use toml::Spanned;
+use toml::de::{DeString, DeValue};
+
+use super::layer::{Layer, Values};
+use super::problem::{Position, SettingProblem};
+use super::setting::Setting;
+use super::table::SETTINGS;
+
+/// Length of an unknown key that is repeated in its problem, in characters.
+const MAX_KEY_CHARACTERS: usize = 64;
+
+/// The table that is no setting: prices.
+pub(super) const PRICES_TABLE: &str = "prices";
+
+/// Reports every key that is no setting.
+pub(super) fn unknown_keys(layer: &Layer<'_>, problems: &mut Vec<SettingProblem>) {
+    let Values::File { text, table } = &layer.values else {
+        return;
+    };
+    let problem = |key: &Spanned<DeString<'_>>, full: &str, allowed: &str| {
+        let shown = full.chars().take(MAX_KEY_CHARACTERS);
+        let shown: String = shown.flat_map(char::escape_debug).collect();
+        let position = Position::of(text, key.span().start);
+        SettingProblem::new(&layer.source, Some(position), &shown, allowed)
+    };
+    let unknown = |key: &Spanned<DeString<'_>>, full: &str| {
+        if SETTINGS.iter().any(|setting| setting.key == full) {
+            return None;
+        }
+        let meant = nearest(full).map(|setting| format!("; did you mean {}?", setting.key));
+        let allowed = format!("is not a setting{}", meant.unwrap_or_default());
+        Some(problem(key, full, &allowed))
+    };
+    for (key, value) in table {
+        let name: &str = key.get_ref();
+        let is_table = SETTINGS.iter().any(|setting| setting.table() == Some(name));
+        match value.get_ref() {
+            _ if name == PRICES_TABLE => {}
+            DeValue::Table(inner) if is_table => {
+                problems.extend(
+                    inner
+                        .keys()
+                        .filter_map(|key| unknown(key, &format!("{name}.{}", key.get_ref()))),
+                );
+            }
+            _ if is_table => problems.push(problem(key, name, "must be a table")),
+            _ => problems.extend(unknown(key, name)),
+        }
+    }
+}
 
 /// The setting whose name is nearest to the last part of `key`; `None` when none is near.
-pub(super) fn nearest(key: &str) -> Option<&'static Setting> {
+fn nearest(key: &str) -> Option<&'static Setting> {
     let name = key.rsplit('.').next().unwrap_or(key).to_lowercase();
     let (distance, setting) = SETTINGS
         .iter()
