@@ -234,14 +234,6 @@ impl FileSystem for RecordingDisk {
         (self.0)();
         Disk.rename(from, to)
     }
-    fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
-        (self.0)();
-        Disk.link(from, to)
-    }
-    fn identity(&self) -> usize {
-        (self.0)();
-        std::ptr::from_ref(self).addr()
-    }
     fn read_whole(&self, path: &Path) -> io::Result<Vec<u8>> {
         (self.0)();
         Disk.read_whole(path)

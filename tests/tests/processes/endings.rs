@@ -249,7 +249,7 @@ fn a_process_whose_first_thread_is_gone_lives() {
     let run = folder.path().join("run");
     std::fs::create_dir(&run).unwrap();
     let mut child = Command::new(program)
-        .arg(run.join(".lock"))
+        .arg(run.join(".live"))
         .stdin(Stdio::piped())
         .spawn()
         .unwrap();

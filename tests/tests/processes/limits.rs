@@ -1,9 +1,7 @@
 //! What a system allows a process: how long its files are, and how many it has open (decisions, section 5; reliability
 //! G1).
 
-use std::collections::HashSet;
 use std::io::{BufRead, BufReader, Write};
-use std::os::unix::fs::MetadataExt;
 
 use nix::sys::resource::{Resource, getrlimit};
 use serde_json::Value;
@@ -46,20 +44,19 @@ fn files_kept_open(runs: usize, limit: u64) -> u64 {
     let open: u64 = lines.next().unwrap().parse().unwrap();
     let directories = data.run_dirs();
     assert_eq!(directories.len(), runs);
-    for run in &directories {
-        assert_eq!(
-            probe_liveness(run, RecordedStatus::Running),
-            Liveness::Running,
-            "{limit}"
-        );
-    }
-    let lock = |run: &std::path::PathBuf| std::fs::metadata(run.join(".lock")).unwrap().ino();
-    let locks: HashSet<u64> = directories.iter().map(lock).collect();
-    // Runs share a lock as long as its file takes another name.
+    let liveness = directories
+        .iter()
+        .map(|run| probe_liveness(run, RecordedStatus::Running));
+    let (running, others): (Vec<Liveness>, Vec<Liveness>) =
+        liveness.partition(|liveness| *liveness == Liveness::Running);
     assert!(
-        locks.len() <= 2 + runs / 8,
-        "{} locks for {runs} runs",
-        locks.len()
+        running.len() as u64 >= (runs as u64).min(limit / 16),
+        "{limit}: {running:?}"
+    );
+    // Runs beyond the descriptors hold no lock, and are shown as running while their process lives.
+    assert!(
+        others.iter().all(|liveness| *liveness == Liveness::Unknown),
+        "{limit}: {others:?}"
     );
     child.stdin.as_mut().unwrap().write_all(b"\n").unwrap();
     assert_eq!(lines.next().as_deref(), Some("0"), "nothing stays open");

@@ -21,7 +21,6 @@ pub enum Operation {
     CreateDirectory,
     Open,
     Rename,
-    Link,
     Read,
     Remove,
     Write,
@@ -190,15 +189,6 @@ impl FileSystem for Faulty {
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.pass(Operation::Rename)?;
         self.inner.rename(from, to)
-    }
-
-    fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.pass(Operation::Link)?;
-        self.inner.link(from, to)
-    }
-
-    fn identity(&self) -> usize {
-        Arc::as_ptr(&self.seen).addr()
     }
 
     fn read_whole(&self, path: &Path) -> io::Result<Vec<u8>> {

@@ -38,10 +38,6 @@ pub trait FileSystem: fmt::Debug + Send + Sync {
     fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Box<dyn OpenFile>>;
     /// Moves a file over another one, in one step.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
-    /// Gives a file a further name; fails when that is taken, or where files have one name only.
-    fn link(&self, from: &Path, to: &Path) -> io::Result<()>;
-    /// The identity of this file system in the process.
-    fn identity(&self) -> usize;
     /// Reads a small file whole; anything but a regular file, and one that is longer than 16 MiB, is refused.
     fn read_whole(&self, path: &Path) -> io::Result<Vec<u8>>;
     /// Writes over a part of a file that is there.
@@ -110,14 +106,6 @@ impl FileSystem for Disk {
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         std::fs::rename(from, to)
-    }
-
-    fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
-        std::fs::hard_link(from, to)
-    }
-
-    fn identity(&self) -> usize {
-        0
     }
 
     fn read_whole(&self, path: &Path) -> io::Result<Vec<u8>> {

@@ -1,6 +1,6 @@
 //! `.live`: the process that records a run, and its calls under way.
 //!
-//! Next to it is the lock that is held for as long as the process lives (decisions, section 5).
+//! It is locked for as long as the process records the run, where there is a descriptor for it (decisions, section 5).
 //!
 //! JSON lines: first the run, then one line for each timed span that starts. A span that is in `spans.jsonl` has ended;
 //! its line is dropped by rewriting the file now and then.
@@ -8,16 +8,14 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::files::{FileSystem, OpenMode, open_own, write_all};
+use super::files::{FileSystem, OpenFile, OpenMode, open_own, write_all};
 use super::kept_files::KeptFile;
 use super::open_entries::{OpenEntries, OpenEntry};
-use super::run_lock::RunLock;
 use crate::process::OwnIdentity;
-use tracer_format::{LIVE_FILE, LOCK_FILE, SpanId, Timestamp};
+use tracer_format::{LIVE_FILE, SpanId, Timestamp};
 
 /// Most lines of ended spans before the file is rewritten: some 40 KB, which readers read whole.
 const MAX_ENDED_LINES: usize = 256;
@@ -57,9 +55,8 @@ struct LockedHeader<'a> {
 pub struct LiveFileWriter {
     path: PathBuf,
     is_named: bool,
+    /// Locked where it is kept open.
     file: KeptFile,
-    /// Held until the process ends or the run does.
-    lock: Option<RunLock>,
     header_length: u64,
     lines: usize,
     /// A fault left part of a line, or took lines away.
@@ -69,47 +66,38 @@ pub struct LiveFileWriter {
 }
 
 impl LiveFileWriter {
-    /// Takes the lock and creates the file.
+    /// Creates the file, and locks it.
     pub fn create(
-        file_system: &Arc<dyn FileSystem>,
+        file_system: &dyn FileSystem,
         directory: &Path,
         header: &LiveHeader<'_>,
     ) -> io::Result<Self> {
         let path = directory.join(LIVE_FILE);
-        let lock = RunLock::hold(file_system, directory)?;
-        // Filled before it gets its name, so that no reader ever sees it without its first line.
+        // Locked and filled before it gets its name, so that no reader ever sees it free or without its first line.
         let temporary = directory.join(format!("{LIVE_FILE}.{}.tmp", header.pid));
-        let mut file = open_own(file_system.as_ref(), &temporary)?;
-        let mut line = Vec::new();
-        let locked = LockedHeader {
-            header,
-            lock: lock.as_ref().map(|_| LOCK_FILE),
-            lock_descriptor: lock.as_ref().and_then(RunLock::descriptor),
+        let mut file = KeptFile::open(open_own(file_system, &temporary)?)?;
+        let header_length = write_header(file_system, &mut file, &temporary, header).and_then(|length| {
+            file_system.rename(&temporary, &path)?;
+            Ok(length)
+        });
+        let header_length = match header_length {
+            Ok(length) => length,
+            Err(error) => {
+                // It may not be there; the error that matters is the first one.
+                let _ = file_system.remove(&temporary);
+                return Err(error);
+            }
         };
-        append_json_line(&locked, &mut line)?;
-        let named = write_all(file.as_mut(), &line).and_then(|()| file_system.rename(&temporary, &path));
-        if let Err(error) = named {
-            // It may not be there; the error that matters is the first one.
-            let _ = file_system.remove(&temporary);
-            return Err(error);
-        }
-        let mut file = KeptFile::open(file)?;
         file.release();
         Ok(Self {
             path,
             is_named: true,
             file,
-            lock,
-            header_length: line.len() as u64,
+            header_length,
             lines: 0,
             is_torn: false,
             buffer: Vec::new(),
         })
-    }
-
-    /// The name of the lock in the run's directory, where there is one.
-    pub fn lock_path(&self) -> Option<&Path> {
-        self.lock.as_ref().map(RunLock::path)
     }
 
     /// Adds the span `id`, which has started; `open` is everything else that is open.
@@ -170,18 +158,50 @@ impl LiveFileWriter {
     /// The run's directory has another name now, and all that is in it went along.
     pub fn moved_to(&mut self, directory: &Path) {
         self.path = directory.join(LIVE_FILE);
-        if let Some(lock) = &mut self.lock {
-            lock.moved_to(directory);
-        }
     }
 
-    /// Removes the file, and then the lock: the run has ended. It may be tried again.
+    /// Removes the file: the run has ended. It may be tried again.
     pub fn remove(&mut self, file_system: &dyn FileSystem) -> io::Result<()> {
         if self.is_named {
             file_system.remove(&self.path)?;
             self.is_named = false;
         }
-        self.lock.as_mut().map_or(Ok(()), RunLock::remove)
+        Ok(())
+    }
+}
+
+/// Locks the file, unless no descriptor is left for it, and writes the first line; its length.
+fn write_header(
+    file_system: &dyn FileSystem,
+    file: &mut KeptFile,
+    path: &Path,
+    header: &LiveHeader<'_>,
+) -> io::Result<u64> {
+    file.release();
+    let kept = file.as_open().map(|file| &*file);
+    let is_locked = kept.map_or(Ok(false), try_lock)?;
+    let locked = LockedHeader {
+        header,
+        lock: is_locked.then_some(LIVE_FILE),
+        lock_descriptor: kept.filter(|_| is_locked).and_then(OpenFile::descriptor),
+    };
+    let mut line = Vec::new();
+    append_json_line(&locked, &mut line)?;
+    write_all(file.get(file_system, path, OpenMode::Existing)?, &line)?;
+    Ok(line.len() as u64)
+}
+
+/// Locks a file; `false` where files cannot be locked.
+fn try_lock(file: &dyn OpenFile) -> io::Result<bool> {
+    // There, a lock keeps readers out.
+    if cfg!(windows) {
+        return Ok(false);
+    }
+    match file.try_lock() {
+        Ok(true) => Ok(true),
+        Ok(false) => Err(io::ErrorKind::WouldBlock.into()),
+        Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(false),
+        Err(error) => Err(error),
     }
 }
 

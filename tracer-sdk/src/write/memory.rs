@@ -102,21 +102,6 @@ impl FileSystem for Memory {
         Ok(())
     }
 
-    fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
-        let mut names = self.names.lock();
-        names.require_parent(to)?;
-        let node = names.files.get(from).cloned().ok_or(io::ErrorKind::NotFound)?;
-        if names.files.contains_key(to) {
-            return Err(io::ErrorKind::AlreadyExists.into());
-        }
-        names.files.insert(to.to_owned(), node);
-        Ok(())
-    }
-
-    fn identity(&self) -> usize {
-        Arc::as_ptr(&self.names).addr()
-    }
-
     fn read_whole(&self, path: &Path) -> io::Result<Vec<u8>> {
         self.read(path).ok_or_else(|| io::ErrorKind::NotFound.into())
     }

@@ -21,4 +21,3 @@ pub(crate) mod meta_text;
 pub(crate) mod open_entries;
 pub(crate) mod payload;
 pub(crate) mod run_files;
-mod run_lock;

@@ -190,11 +190,8 @@ impl RunFiles {
     pub(crate) fn begin(&mut self, header: &LiveHeader<'_>) -> io::Result<()> {
         try_twice(|| {
             self.make_directory()?;
-            self.live = Some(LiveFileWriter::create(
-                &self.file_system,
-                &self.directory,
-                header,
-            )?);
+            let file_system = self.file_system.as_ref();
+            self.live = Some(LiveFileWriter::create(file_system, &self.directory, header)?);
             Ok(())
         })
     }

@@ -261,7 +261,7 @@ impl Importer {
         }
         let directory = self.inner.staging().join(trace_id.to_string());
         if directory.symlink_metadata().is_ok() {
-            self.unlock_staged(&directory)?;
+            self.clean_staged(&directory)?;
             let mut staged = RunWriter::new(Arc::clone(&self.inner), trace_id, directory, RunPhase::Staged);
             staged.read_known()?;
             return Ok(Some(staged));
@@ -269,23 +269,17 @@ impl Importer {
         Ok(None)
     }
 
-    /// Takes away what a process left which died at the moment when it made a run of what was staged: a description that
-    /// may be half of one, and the lock, with which the next one could not.
-    fn unlock_staged(&self, directory: &Path) -> Result<(), ImportError> {
-        let is_locked = directory.join(LOCK_FILE).symlink_metadata().is_ok();
-        if is_locked && probe_liveness(directory, RecordedStatus::Running) == Liveness::Running {
+    /// Takes away the description, which may be half of one, that a process left which died at the moment when it made a
+    /// run of what was staged.
+    fn clean_staged(&self, directory: &Path) -> Result<(), ImportError> {
+        if probe_liveness(directory, RecordedStatus::Running) == Liveness::Running {
             return Err(ImportError::RunActive);
         }
-        for name in [META_FILE, LOCK_FILE] {
-            let path = directory.join(name);
-            match self.inner.file_system.remove(&path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(ImportError::at(&path)(error));
-                }
-                _ => {}
-            }
+        let path = directory.join(META_FILE);
+        match self.inner.file_system.remove(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(ImportError::at(&path)(error)),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     fn resume_run(&self, trace_id: TraceId, directory: PathBuf) -> Result<RunWriter, ImportError> {
@@ -311,16 +305,13 @@ impl Importer {
             _ => RunPhase::Running,
         };
         if phase == RunPhase::Running {
-            match probe_liveness(&directory, RecordedStatus::Running) {
-                Liveness::Running => return Err(ImportError::RunActive),
-                // The lock of a process that is gone; without a name it says nothing.
-                _ => drop(file_system.remove(&directory.join(LOCK_FILE))),
+            if probe_liveness(&directory, RecordedStatus::Running) == Liveness::Running {
+                return Err(ImportError::RunActive);
             }
-            self.inner.mark_unfinished(trace_id, None)?;
+            self.inner.mark_unfinished(trace_id)?;
         } else if self.inner.is_unfinished(trace_id) {
             // Its process died after the last thing that it had to write.
             let _ = file_system.remove(&directory.join(LIVE_FILE));
-            let _ = file_system.remove(&directory.join(LOCK_FILE));
         }
         let mut run = RunWriter::new(Arc::clone(&self.inner), trace_id, directory, phase);
         run.read_known()?;

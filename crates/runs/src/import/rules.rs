@@ -1,7 +1,6 @@
 //! State shared by all runs of an importer: directories, rules, unfinished runs.
 
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::error::ImportError;
@@ -43,20 +42,14 @@ impl ImportRules {
         self.unfinished_file(trace_id).symlink_metadata().is_ok()
     }
 
-    /// Notes that a run has not ended, so that the next process finds it without reading all runs. The note is a further
-    /// name of the run's lock, where there is one: no file to create, and none to remove.
-    pub(super) fn mark_unfinished(&self, trace_id: TraceId, lock: Option<&Path>) -> Result<(), ImportError> {
-        let file_system = &self.file_system;
+    /// Notes that a run has not ended, so that the next process finds it without reading all runs.
+    pub(super) fn mark_unfinished(&self, trace_id: TraceId) -> Result<(), ImportError> {
         let path = self.unfinished_file(trace_id);
-        let linked = lock.map_or_else(
-            || Err(io::ErrorKind::Unsupported.into()),
-            |lock| file_system.link(lock, &path),
-        );
-        // It may be there already, or the file may have as many names as it can.
-        linked
+        let create = || self.file_system.open(&path, OpenMode::Append).map(drop);
+        create()
             .or_else(|_| {
-                file_system.create_directories(&self.staging())?;
-                file_system.open(&path, OpenMode::Append).map(drop)
+                self.file_system.create_directories(&self.staging())?;
+                create()
             })
             .map_err(ImportError::at(&path))
     }

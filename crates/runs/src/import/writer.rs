@@ -17,8 +17,8 @@ use super::scan::{self, KnownSpan, KnownSpans, LogShape};
 use crate::{RunReader, Strictness, count_records, spans_to_events};
 use tracer_format::FORK_KEY;
 use tracer_format::{
-    Counts, ForkOrigin, LIVE_FILE, LOCK_FILE, META_FILE, RecordedStatus, SPANS_FILE, SpanId, SpanRecord,
-    Timestamp, TraceId, is_default,
+    Counts, ForkOrigin, LIVE_FILE, META_FILE, RecordedStatus, SPANS_FILE, SpanId, SpanRecord, Timestamp,
+    TraceId, is_default,
 };
 use tracer_sdk::disk::Draft;
 use tracer_sdk::disk::LateSpans;
@@ -296,8 +296,7 @@ impl RunWriter {
 
     /// Notes that the run has not ended.
     fn mark_unfinished(&self) -> Result<(), ImportError> {
-        let lock = self.live.as_ref().and_then(LiveFileWriter::lock_path);
-        self.rules.mark_unfinished(self.trace_id, lock)
+        self.rules.mark_unfinished(self.trace_id)
     }
 
     /// Marks a run that has begun as a fork of another one, for as long as it exists.
@@ -658,7 +657,7 @@ impl RunWriter {
         }
         let file_system = self.file_system();
         // A process that was killed while it promoted the run leaves the last two.
-        for file in [SPANS_FILE, META_FILE, LIVE_FILE, LOCK_FILE] {
+        for file in [SPANS_FILE, META_FILE, LIVE_FILE] {
             let path = self.directory.join(file);
             match file_system.remove(&path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -738,7 +737,7 @@ impl RunWriter {
         };
         let file_system = self.file_system();
         let path = self.directory.join(LIVE_FILE);
-        let live = LiveFileWriter::create(&file_system, &self.directory, &header);
+        let live = LiveFileWriter::create(file_system.as_ref(), &self.directory, &header);
         self.live = Some(live.map_err(ImportError::at(&path))?);
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::error::MaintenanceError;
 use super::remove::{directory_bytes, remove_leftovers, remove_run};
-use crate::{Liveness, RunDirectory, RunStatus, RunStore, RunSummary};
+use crate::{RunDirectory, RunStatus, RunStore, RunSummary};
 use tracer_format::Timestamp;
 
 /// The runs to remove. At least one rule must be set for any run to be removed.
@@ -221,7 +221,7 @@ impl PrunePlan {
         };
         for PlannedRemoval { run, bytes, .. } in &self.removals {
             // It may have been resumed since it was listed.
-            if run.probe_liveness() == Liveness::Running {
+            if run.may_be_live() {
                 continue;
             }
             remove_run(&run.directory).map_err(|source| PruneError {

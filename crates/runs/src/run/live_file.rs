@@ -80,18 +80,11 @@ pub struct ProcessIdentity {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RecordingProcess {
     pub(super) process: ProcessIdentity,
-    pub(super) lock: LockPlace,
-}
-
-/// Location of the lock that a recording process holds.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum LockPlace {
-    /// On `.live` itself, as emitters before 0.2 have it.
-    OnLiveFile,
-    /// On the lock file next to it; the number is the process's descriptor of it.
-    Beside { descriptor: Option<u32> },
-    /// Nowhere: the process was out of descriptors, or its files cannot be locked.
-    Nowhere,
+    /// The locked file in the run's directory: `.live`, or the lock file of the process. `None` where the process was out
+    /// of descriptors, or its files cannot be locked.
+    pub(super) lock: Option<&'static str>,
+    /// The process's descriptor of it.
+    pub(super) descriptor: Option<u32>,
 }
 
 /// A timed span that was started.
@@ -232,13 +225,11 @@ pub(super) fn read_recorder(directory: &Path) -> RecordingProcess {
     let header = header.unwrap_or_default();
     RecordingProcess {
         lock: match header.lock {
-            None => LockPlace::OnLiveFile,
-            Some(Value::String(name)) if name == LOCK_FILE => LockPlace::Beside {
-                descriptor: header.lock_descriptor,
-            },
+            None => Some(LIVE_FILE),
             // Never another path: the file may be somebody else's.
-            Some(_) => LockPlace::Nowhere,
+            Some(name) => [LIVE_FILE, LOCK_FILE].into_iter().find(|known| name == *known),
         },
+        descriptor: header.lock_descriptor,
         process: header.process,
     }
 }

@@ -3,7 +3,7 @@
 use std::fs::{File, TryLockError};
 use std::path::Path;
 
-use super::live_file::{LockPlace, read_recorder};
+use super::live_file::read_recorder;
 use super::process::ProcessState;
 use super::scan::read_meta_file;
 use crate::file::{self, OpenError};
@@ -85,20 +85,19 @@ enum RecorderState {
 
 fn recorder_state(directory: &Path) -> RecorderState {
     let recorder = read_recorder(directory);
-    let (probed, descriptor) = match recorder.lock {
-        LockPlace::OnLiveFile => (probe(&directory.join(LIVE_FILE)), None),
-        LockPlace::Beside { descriptor } => (probe(&directory.join(LOCK_FILE)), descriptor),
-        LockPlace::Nowhere => (LockProbe::Unknown, None),
-    };
-    match probed {
+    let lock = recorder.lock.map(|name| directory.join(name));
+    match lock.map_or(LockProbe::Unknown, |path| probe(&path)) {
         // The writer, or a child that was forked from it and outlived it or its program.
-        LockProbe::Held(file) => match recorder.process.state(descriptor.map(|number| (&file, number))) {
+        LockProbe::Held(file) => match recorder
+            .process
+            .state(recorder.descriptor.map(|number| (&file, number)))
+        {
             ProcessState::Gone => RecorderState::Left,
             ProcessState::Alive | ProcessState::Unknown => RecorderState::Recorded,
         },
         LockProbe::Free => RecorderState::Left,
         // An emitter takes its name away before it takes it from the others.
-        LockProbe::Missing if recorder.lock != LockPlace::OnLiveFile => RecorderState::Left,
+        LockProbe::Missing if recorder.lock == Some(LOCK_FILE) => RecorderState::Left,
         // A process that is there may record another run by now.
         LockProbe::Missing | LockProbe::Unknown => match recorder.process.state(None) {
             ProcessState::Gone => RecorderState::Left,
