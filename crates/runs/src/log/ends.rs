@@ -11,12 +11,10 @@ use crate::file::{self, OpenError};
 use tracer_format::parse::{KeyAttributes, Location, no_spans, read_span};
 use tracer_format::{Problem, ProblemCode, RunMeta, SPANS_FILE};
 
-/// First attempt: an ordinary line is read at once.
-const FIRST_BYTES: u64 = 4 * 1024;
-/// Longest line that is checked: our emitters write no longer one.
-const MAX_BYTES: u64 = 1024 * 1024;
+/// Bytes that are read at each end. Of a longer line, only the first byte is checked.
+const WINDOW: u64 = 32 * 1024;
 
-/// The problems of the ends of a log. At most [`MAX_BYTES`] are read at each end, twice over.
+/// The problems of the ends of a log.
 pub(crate) fn end_problems(directory: &Path, meta: &RunMeta) -> Vec<Problem> {
     let running = !meta.status.is_completed();
     let file = match file::open(&directory.join(SPANS_FILE)) {
@@ -30,15 +28,26 @@ pub(crate) fn end_problems(directory: &Path, meta: &RunMeta) -> Vec<Problem> {
 
 fn check_ends(file: &File, meta: &RunMeta, running: bool) -> io::Result<Vec<Problem>> {
     let length = file.metadata()?.len();
-    let Some(first) = EndLine::first(file, length)? else {
-        return Ok(if running { Vec::new() } else { vec![no_spans()] });
+    let mut head = Vec::new();
+    read_at(file, 0, WINDOW.min(length), &mut head)?;
+    let Some(first) = head.iter().position(|byte| !byte.is_ascii_whitespace()) else {
+        let is_empty = length <= WINDOW && !running;
+        return Ok(if is_empty { vec![no_spans()] } else { Vec::new() });
     };
-    let mut problems = first.problems(Location::Line(first.number), meta, running);
-    if problems.is_empty()
-        && let Some(last) = EndLine::last(file, length)?
-        && last.offset > first.offset
-        && !last.problems(Location::Line(0), meta, running).is_empty()
-    {
+    let (before, rest) = head.split_at(first);
+    let newline = memchr::memchr(b'\n', rest);
+    let line = rest.get(..newline.unwrap_or(rest.len())).unwrap_or_default();
+    let number = 1 + memchr::memchr_iter(b'\n', before).count() as u64;
+    let place = Location::Line(number);
+    if newline.is_none() && length > WINDOW {
+        let is_object = line.starts_with(b"{");
+        let malformed = || place.problem(ProblemCode::MalformedJson, "is no JSON object".to_owned());
+        return Ok(if is_object { Vec::new() } else { vec![malformed()] });
+    }
+    // The writer was stopped within its last line, or is within it now.
+    let may_be_torn = running && newline.is_none();
+    let mut problems = line_problems(line, place, number, meta, may_be_torn);
+    if problems.is_empty() && !has_sound_last_line(file, length, first as u64, meta, running)? {
         // Its number is known only after reading the lines before it.
         problems.push(Problem::new(
             ProblemCode::MalformedJson,
@@ -49,102 +58,40 @@ fn check_ends(file: &File, meta: &RunMeta, running: bool) -> io::Result<Vec<Prob
     Ok(problems)
 }
 
-/// The first or the last line that is not blank.
-#[derive(Debug, PartialEq, Eq)]
-struct EndLine {
-    bytes: Vec<u8>,
-    offset: u64,
-    /// Its number; 0 of the last line.
-    number: u64,
-    /// `true` when all of it was read.
-    is_whole: bool,
-    /// `true` when a newline ends it.
-    is_ended: bool,
+/// Returns whether the last line is a span, or is too long to be checked, or begins at `first`.
+fn has_sound_last_line(
+    file: &File,
+    length: u64,
+    first: u64,
+    meta: &RunMeta,
+    running: bool,
+) -> io::Result<bool> {
+    let from = length.saturating_sub(WINDOW);
+    let mut tail = Vec::new();
+    read_at(file, from, length - from, &mut tail)?;
+    let line = tail.trim_ascii_end();
+    let start = memchr::memrchr(b'\n', line).map_or(0, |newline| newline + 1);
+    let is_checked = from + start as u64 > first && (start > 0 || from == 0);
+    let may_be_torn = running && !tail.get(line.len()..).unwrap_or_default().contains(&b'\n');
+    let line = line.get(start..).unwrap_or_default();
+    Ok(!is_checked || line_problems(line, Location::Line(0), 0, meta, may_be_torn).is_empty())
 }
 
-impl EndLine {
-    /// `None` when there is none within the bytes that are checked.
-    fn first(file: &File, length: u64) -> io::Result<Option<Self>> {
-        let mut bytes = Vec::new();
-        let mut window = FIRST_BYTES;
-        loop {
-            read_at(file, 0, window.min(length), &mut bytes)?;
-            let start = bytes.iter().position(|byte| !byte.is_ascii_whitespace());
-            let rest = start.and_then(|start| bytes.get(start..)).unwrap_or_default();
-            let newline = memchr::memchr(b'\n', rest);
-            if newline.is_none() && window < length.min(MAX_BYTES) {
-                window = (window * 16).min(MAX_BYTES);
-                continue;
-            }
-            let Some(start) = start else {
-                return Ok(None);
-            };
-            let before = bytes.get(..start).unwrap_or_default();
-            return Ok(Some(Self {
-                offset: start as u64,
-                number: 1 + memchr::memchr_iter(b'\n', before).count() as u64,
-                is_whole: newline.is_some() || window >= length,
-                is_ended: newline.is_some(),
-                bytes: rest
-                    .get(..newline.unwrap_or(rest.len()))
-                    .unwrap_or_default()
-                    .to_vec(),
-            }));
-        }
-    }
-
-    fn last(file: &File, length: u64) -> io::Result<Option<Self>> {
-        let mut bytes = Vec::new();
-        let mut window = FIRST_BYTES;
-        loop {
-            let from = length.saturating_sub(window);
-            read_at(file, from, length - from, &mut bytes)?;
-            let end = bytes
-                .iter()
-                .rposition(|byte| !byte.is_ascii_whitespace())
-                .map_or(0, |last| last + 1);
-            let (line, behind) = bytes.split_at_checked(end).unwrap_or_default();
-            let newline = memchr::memrchr(b'\n', line);
-            if newline.is_none() && from > 0 {
-                if window >= MAX_BYTES {
-                    return Ok(None);
-                }
-                window = (window * 16).min(MAX_BYTES);
-                continue;
-            }
-            let start = newline.map_or(0, |newline| newline + 1);
-            let line = line.get(start..).filter(|line| !line.is_empty());
-            return Ok(line.map(|line| Self {
-                offset: from + start as u64,
-                number: 0,
-                is_whole: true,
-                is_ended: behind.contains(&b'\n'),
-                bytes: line.to_vec(),
-            }));
-        }
-    }
-
-    fn problems(&self, place: Location, meta: &RunMeta, running: bool) -> Vec<Problem> {
-        let malformed = |message: String| vec![place.problem(ProblemCode::MalformedJson, message)];
-        if !self.is_whole {
-            // Of a line that is too long, only its first byte is checked.
-            let is_object = self.bytes.first() == Some(&b'{');
-            return if is_object {
-                Vec::new()
-            } else {
-                malformed("is no JSON object".to_owned())
-            };
-        }
-        let mut problems = Vec::new();
-        match read_span::<KeyAttributes<'_>>(&self.bytes, self.number, &mut problems) {
-            // The writer was stopped within its last line, or is within it now.
-            Err(_) if running && !self.is_ended => Vec::new(),
-            Err(error) => malformed(error.to_string()),
-            Ok(reading) => {
-                let foreign = reading.span.filter(|span| span.trace_id != meta.trace_id);
-                problems.extend(foreign.map(|_| place.foreign_span()));
-                problems
-            }
+fn line_problems(
+    line: &[u8],
+    place: Location,
+    number: u64,
+    meta: &RunMeta,
+    may_be_torn: bool,
+) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    match read_span::<KeyAttributes<'_>>(line, number, &mut problems) {
+        Err(_) if may_be_torn => Vec::new(),
+        Err(error) => vec![place.problem(ProblemCode::MalformedJson, error.to_string())],
+        Ok(reading) => {
+            let foreign = reading.span.filter(|span| span.trace_id != meta.trace_id);
+            problems.extend(foreign.map(|_| place.foreign_span()));
+            problems
         }
     }
 }

@@ -1,31 +1,28 @@
 //! Trash for deleted runs that may be wanted again, next to the runs.
 //!
-//! Each process that deletes has a place of its own, so that none empties another's. A lock shows whether a process is
-//! gone: the system unlocks it however a process ends.
+//! Each process that deletes holds a shared lock: the system unlocks it however a process ends, and the one that gets it
+//! exclusively is the last.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::path::PathBuf;
 
 use super::error::MaintenanceError;
-use super::remove::{remove_run, remove_tree};
+use super::remove::{remove_leftovers, remove_run};
+use crate::file;
 use crate::{Liveness, RunDirectory, RunStore};
 use parking_lot::Mutex;
 use tracer_format::TraceId;
-use tracer_sdk::disk::{Disk, FileSystem, OpenFile, OpenMode};
+use tracer_sdk::disk::{Disk, FileSystem, OpenMode};
 
 /// The folder, next to that of the runs.
 const FOLDER: &str = "trash";
-/// In a place, the file whose lock says that the process is there which deletes into it.
+/// The file in it that is locked.
 const LOCK: &str = ".lock";
-/// Name prefix of a place that is not made yet.
-const UNMADE: char = '.';
 
-/// The trash of a data directory, as one process deletes into it. For readers, a run in it is no run.
+/// The trash of a data directory. For readers, a run in it is no run.
 ///
-/// What this process has deleted is its own until it ends: others restore it and empty the rest.
+/// Any process restores from it. The last process that deleted into it empties it.
 ///
 /// ```
 /// use tracer_runs::maintenance::Trash;
@@ -47,16 +44,8 @@ const UNMADE: char = '.';
 pub struct Trash {
     folder: PathBuf,
     runs_dir: PathBuf,
-    /// Made with the first run that is put there.
-    own: Mutex<Option<TrashFolder>>,
-}
-
-/// Place into which one process puts runs.
-#[derive(Debug)]
-struct TrashFolder {
-    path: PathBuf,
-    /// Locked as long as the process is there.
-    _lock: Box<dyn OpenFile>,
+    /// Locked, shared, from the first run that this process puts there.
+    lock: Mutex<Option<File>>,
 }
 
 impl Trash {
@@ -76,7 +65,7 @@ impl Trash {
         Self {
             folder: store.data_dir().join(FOLDER),
             runs_dir: store.runs_dir(),
-            own: Mutex::new(None),
+            lock: Mutex::new(None),
         }
     }
 
@@ -103,13 +92,12 @@ impl Trash {
             Liveness::Unknown if listed.meta.is_ok() => return Err(MaintenanceError::LivenessUnknown),
             Liveness::Unknown | Liveness::Ended | Liveness::Interrupted => {}
         }
-        let mut own = self.own.lock();
-        let place = match own.as_ref() {
-            // Somebody may have taken it away.
-            Some(place) if is_directory(&place.path) => place,
-            _ => own.insert(self.make_place()?),
-        };
-        let inside = inside(&place.path, run.trace_id);
+        let mut lock = self.lock.lock();
+        // Somebody may have taken the folder away.
+        if !self.is_there()? || lock.is_none() {
+            *lock = Some(self.lock_shared()?);
+        }
+        let inside = self.inside(run.trace_id);
         if inside.path.symlink_metadata().is_ok() {
             // An older one with this ID was deleted before.
             remove_run(&inside)?;
@@ -135,15 +123,10 @@ impl Trash {
     ///
     /// [`MaintenanceError::Io`] when it cannot be moved, or a run with its ID is there.
     pub fn restore(&self, trace_id: TraceId) -> Result<bool, MaintenanceError> {
-        let own = self.own.lock().as_ref().map(|own| own.path.clone());
-        let mut places = self.places()?;
-        // A run that this process deleted takes precedence.
-        places.sort_by_key(|place| Some(place) != own.as_ref());
-        let found = places
-            .into_iter()
-            .map(|place| inside(&place, trace_id))
-            .find(|inside| is_directory(&inside.path));
-        let Some(inside) = found else { return Ok(false) };
+        let inside = self.inside(trace_id);
+        if !self.is_there()? || !inside.path.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+            return Ok(false);
+        }
         let path = self.runs_dir.join(trace_id.to_string());
         if path.symlink_metadata().is_ok() {
             let exists = io::Error::from(io::ErrorKind::AlreadyExists);
@@ -154,7 +137,8 @@ impl Trash {
         Ok(true)
     }
 
-    /// Deletes permanently what was put there by this process and by processes that are gone; gives the number of runs.
+    /// Lets go of the trash, and deletes permanently what is in it, unless another process has deleted into it and is there
+    /// still; gives the number of runs.
     ///
     /// ```
     /// use tracer_sdk::testing::capture;
@@ -172,24 +156,37 @@ impl Trash {
     ///
     /// [`MaintenanceError::Io`] when something cannot be removed.
     pub fn empty(&self) -> Result<u64, MaintenanceError> {
-        let own = self.own.lock().take();
+        drop(self.lock.lock().take());
+        if !self.is_there()? {
+            return Ok(0);
+        }
+        let Ok(lock) = file::open(&self.folder.join(LOCK)) else {
+            return Ok(0);
+        };
+        // Another process is there, or that cannot be known.
+        if lock.try_lock().is_err() {
+            return Ok(0);
+        }
         let (mut removed, mut failed) = (0, None);
-        for place in self.places()? {
-            let lock = match &own {
-                Some(own) if own.path == place => None,
-                _ => match locked(&place) {
-                    Ok(Some(lock)) => Some(lock),
-                    // Its process is there, or that cannot be known.
-                    Ok(None) | Err(_) => continue,
-                },
+        for entry in fs::read_dir(&self.folder).map_err(MaintenanceError::at(&self.folder))? {
+            let entry = entry.map_err(MaintenanceError::at(&self.folder))?;
+            let name = entry.file_name();
+            // Other entries of the folder are not ours, and a link is never followed.
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            let Some(trace_id) = name
+                .to_str()
+                .filter(|_| is_folder)
+                .and_then(|name| name.parse().ok())
+            else {
+                continue;
             };
             // One that cannot be removed keeps no other.
-            match runs_in(&place).and_then(|runs| remove_tree(&place, &Disk).map(|()| runs)) {
-                Ok(runs) => removed += runs,
+            match remove_run(&self.inside(trace_id)) {
+                Ok(()) => removed += 1,
                 Err(error) => failed = failed.or(Some(error)),
             }
-            drop(lock);
         }
+        removed += remove_leftovers(&self.folder)?;
         failed.map_or(Ok(removed), Err)
     }
 
@@ -205,76 +202,22 @@ impl Trash {
         }
     }
 
-    /// The places of all processes.
-    fn places(&self) -> Result<Vec<PathBuf>, MaintenanceError> {
-        if !self.is_there()? {
-            return Ok(Vec::new());
+    fn lock_shared(&self) -> Result<File, MaintenanceError> {
+        let path = self.folder.join(LOCK);
+        let made = Disk
+            .create_directories(&self.folder)
+            .and_then(|()| Disk.open(&path, OpenMode::Append));
+        made.map_err(MaintenanceError::at(&path))?;
+        let file = file::open(&path).map_err(|error| MaintenanceError::at(&path)(error.into()))?;
+        // On a file system without locks nothing is emptied.
+        let _ = file.lock_shared();
+        Ok(file)
+    }
+
+    fn inside(&self, trace_id: TraceId) -> RunDirectory {
+        RunDirectory {
+            trace_id,
+            path: self.folder.join(trace_id.to_string()),
         }
-        let mut places = Vec::new();
-        for entry in fs::read_dir(&self.folder).map_err(MaintenanceError::at(&self.folder))? {
-            let entry = entry.map_err(MaintenanceError::at(&self.folder))?;
-            let is_made = !entry.file_name().to_string_lossy().starts_with(UNMADE);
-            let path = entry.path();
-            // Other entries of the folder are not ours.
-            let is_place = entry.file_type().is_ok_and(|kind| kind.is_dir())
-                && path
-                    .join(LOCK)
-                    .symlink_metadata()
-                    .is_ok_and(|lock| lock.is_file());
-            if is_made && is_place {
-                places.push(path);
-            }
-        }
-        Ok(places)
     }
-
-    /// Makes a place that is locked when others see it first.
-    fn make_place(&self) -> Result<TrashFolder, MaintenanceError> {
-        /// Distinguishes the folders of one process.
-        static MADE: AtomicU64 = AtomicU64::new(0);
-
-        self.is_there()?;
-        Disk.create_directories(&self.folder)
-            .map_err(MaintenanceError::at(&self.folder))?;
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let number = MADE.fetch_add(1, Ordering::Relaxed);
-        let name = format!("{}-{:x}-{number}", std::process::id(), now.as_nanos());
-        let unmade = self.folder.join(format!("{UNMADE}{name}"));
-        Disk.create_directory(&unmade)
-            .map_err(MaintenanceError::at(&unmade))?;
-        let lock = Disk
-            .open(&unmade.join(LOCK), OpenMode::New)
-            .map_err(MaintenanceError::at(&unmade))?;
-        // On a file system without locks, other processes leave the place alone.
-        let _ = lock.try_lock();
-        let path = self.folder.join(name);
-        Disk.rename(&unmade, &path).map_err(MaintenanceError::at(&path))?;
-        Ok(TrashFolder { path, _lock: lock })
-    }
-}
-
-/// The lock of a place whose process is gone.
-fn locked(place: &Path) -> io::Result<Option<Box<dyn OpenFile>>> {
-    let lock = Disk.open(&place.join(LOCK), OpenMode::Append)?;
-    Ok(lock.try_lock()?.then_some(lock))
-}
-
-fn runs_in(place: &Path) -> Result<u64, MaintenanceError> {
-    let entries = fs::read_dir(place).map_err(MaintenanceError::at(place))?;
-    let is_run = |entry: &fs::DirEntry| {
-        let name = entry.file_name();
-        name.to_str().is_some_and(|name| name.parse::<TraceId>().is_ok())
-    };
-    Ok(entries.flatten().filter(is_run).count() as u64)
-}
-
-fn inside(place: &Path, trace_id: TraceId) -> RunDirectory {
-    RunDirectory {
-        trace_id,
-        path: place.join(trace_id.to_string()),
-    }
-}
-
-fn is_directory(path: &Path) -> bool {
-    path.symlink_metadata().is_ok_and(|found| found.is_dir())
 }

@@ -63,7 +63,7 @@ pub(crate) async fn rename(
     answer(&viewer, change).await
 }
 
-/// Puts a run into the trash of this viewer, which is emptied when the viewer stops.
+/// Puts a run into the trash, which is emptied when the last viewer stops.
 pub(crate) async fn delete(
     State(viewer): State<Viewer>,
     id: RunId,
