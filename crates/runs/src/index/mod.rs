@@ -61,7 +61,6 @@ pub struct LogIndex {
     /// The lines of the calls that are recorded more than once and have the price of all their spans; how many these are.
     joined: HashMap<u64, usize>,
     table: IdTable,
-    room: usize,
     /// Spans of other runs, those with the ID of an earlier one, and those with nothing readable but the identity.
     left_out: Vec<IndexEntry>,
     /// The problems of single lines, by line.
@@ -133,8 +132,7 @@ impl LogIndex {
             calls_end: 0,
             correlation: Correlation::default(),
             joined: HashMap::new(),
-            table: IdTable::with_room_for(0),
-            room: 0,
+            table: IdTable::default(),
             left_out: Vec::new(),
             problems: Problems::default(),
             is_whole: true,
@@ -342,7 +340,9 @@ impl LogIndex {
 
     /// Adds those entries that are the first of their ID and belong to the run; gives one flag per entry.
     fn add_entries(&mut self, entries: Vec<IndexEntry>) -> Vec<bool> {
-        self.make_room(self.entries.len() + entries.len());
+        if self.entries.is_empty() {
+            self.table = IdTable::with_room_for(entries.len());
+        }
         let mut kept = Vec::with_capacity(entries.len());
         for entry in entries {
             let position = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
@@ -354,18 +354,6 @@ impl LogIndex {
             kept.push(is_new);
         }
         kept
-    }
-
-    /// The table finds a span by its ID; it is rebuilt when it is full.
-    fn make_room(&mut self, count: usize) {
-        if count <= self.room {
-            return;
-        }
-        self.room = count.max(self.room * 2);
-        self.table = IdTable::with_room_for(self.room);
-        for position in 0..u32::try_from(self.entries.len()).unwrap_or(u32::MAX) {
-            self.table.insert(&self.entries, position);
-        }
     }
 
     /// Number of spans.
