@@ -15,5 +15,5 @@ pub use crate::write::late_spans::LateSpans;
 pub use crate::write::line::{SpanHead, write_line};
 pub use crate::write::live_file::{LiveFileWriter, LiveHeader};
 pub use crate::write::log::{Batch, SpanLog};
-pub use crate::write::meta_file::{MetaFile, replace_text, write_unread};
+pub use crate::write::meta_file::{meta_text, replace_text, write_unread};
 pub use crate::write::meta_text::MetaText;

@@ -4,7 +4,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::{StoredTime, TraceId};
+use super::{SPEC_VERSION, StoredTime, TraceId};
 
 words! {
     /// Status of a run on disk (specification, *States and transitions*).
@@ -154,14 +154,54 @@ pub struct RunMeta {
 pub const COUNTS_EXACT: &str = "counts_exact";
 /// The key of `meta.json` that counts the spans which could not be written.
 pub const DROPPED: &str = "dropped";
-pub(crate) const LEFT_OUT: &str = "left_out";
+/// The key of `meta.json` that counts the parts of records which exceed what a record keeps.
+pub const LEFT_OUT: &str = "left_out";
 /// The key of `meta.json` that counts the spans which ended after their run.
 pub const LATE_SPANS: &str = "late_spans";
 /// The key of `meta.json` that lists the spans which were open when the run ended.
 pub const UNFINISHED_SPANS: &str = "unfinished_spans";
-pub(crate) const UNATTACHED: &str = "unattached";
+/// The key of `meta.json` that counts the records which found no run while this one and others were live.
+pub const UNATTACHED: &str = "unattached";
+/// The key of `meta.json` that counts the loops among the blocks that were warned of, so that a list of runs need not read their spans.
+pub const LOOPS: &str = "loops";
 
 impl RunMeta {
+    /// The metadata of a run that has started.
+    ///
+    /// ```
+    /// use tracer_sdk::format::{RecordedStatus, RunMeta};
+    ///
+    /// let id = "10000000000000000000000000000001".parse()?;
+    /// let meta = RunMeta::running(id, Some("ask".to_owned()), "2026-01-01T00:00:00.000000Z".parse()?);
+    /// assert_eq!((meta.status, meta.ended_at), (RecordedStatus::Running, None));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn running(trace_id: TraceId, run_name: Option<String>, started_at: StoredTime) -> Self {
+        Self {
+            spec_version: Some(SPEC_VERSION.to_owned()),
+            trace_id,
+            run_name,
+            started_at,
+            ended_at: None,
+            duration_ms: None,
+            status: RecordedStatus::Running,
+            counts: Counts::default(),
+            additional: Map::new(),
+        }
+    }
+
+    /// Sets an additive key.
+    ///
+    /// ```
+    /// let mut meta = tracer_sdk::testing::capture(|| ()).meta;
+    /// meta.set("loops", 2);
+    /// assert_eq!(meta.loops(), Some(2));
+    /// ```
+    pub fn set(&mut self, key: &str, value: impl Into<Value>) {
+        self.additional.insert(key.to_owned(), value.into());
+    }
+
     /// Returns whether `counts` are those of the run's records. The process that ended the run did not see the lines
     /// that other processes wrote into its log: such a run is counted by its readers, and spans of processes that died
     /// may be missing as parents.
@@ -304,7 +344,7 @@ impl RunMeta {
     /// ```
     #[must_use]
     pub fn loops(&self) -> Option<u64> {
-        self.additional.get("loops").and_then(Value::as_u64)
+        self.additional.get(LOOPS).and_then(Value::as_u64)
     }
 
     fn imported_count(&self, key: &str) -> u64 {

@@ -14,11 +14,12 @@ use super::late_spans::LateSpans;
 use super::live_file::{LiveFileWriter, LiveHeader};
 use super::log::{AppendOutcome, Batch, Owner, SpanLog};
 use super::losses::Losses;
-use super::meta_file::MetaFile;
+use super::meta_file::{meta_text, replace_text};
 use super::open_entries::{IdHasher, OpenEntries, OpenEntry};
+use tracer_format::meta::{COUNTS_EXACT, DROPPED, LEFT_OUT, LOOPS, UNATTACHED, UNFINISHED_SPANS};
 use tracer_format::{
-    Counts, EventType, LIVE_FILE, META_FILE, RUNS_FOLDER, RecordedStatus, SPANS_FILE, SpanId, SpanKind,
-    Timestamp, TraceId,
+    Counts, EventType, LIVE_FILE, META_FILE, RUNS_FOLDER, RecordedStatus, RunMeta, SPANS_FILE, SpanId,
+    SpanKind, Timestamp, TraceId,
 };
 
 /// Constants of a run while it is recorded.
@@ -403,27 +404,38 @@ impl RunFiles {
     fn describe_end(&mut self, ending: &Ending, whole: bool) -> io::Result<()> {
         try_twice(|| {
             self.make_directory()?;
-            self.last_meta(ending, whole)
-                .replace(self.file_system.as_ref(), &self.directory)
+            self.write_meta(&self.last_meta(ending, whole)?)
         })
     }
 
-    fn last_meta(&self, ending: &Ending, whole: bool) -> MetaFile<'_> {
+    fn last_meta(&self, ending: &Ending, whole: bool) -> io::Result<RunMeta> {
+        let others_wrote = self.others_wrote();
         let mut meta = self.meta();
         meta.counts = if whole { ending.counts } else { self.counts };
-        meta.dropped = self.losses.dropped().cloned();
-        meta.left_out = self.losses.left_out();
-        meta.unfinished_spans = ending.unfinished_spans;
-        meta.unattached = ending.unattached;
-        meta.counts_exact = ending.counts_exact && !self.others_wrote();
+        if let Some(dropped) = self.losses.dropped() {
+            meta.set(DROPPED, serde_json::to_value(dropped)?);
+        }
+        let numbers = [
+            (LEFT_OUT, self.losses.left_out()),
+            (UNFINISHED_SPANS, ending.unfinished_spans),
+            (UNATTACHED, ending.unattached),
+        ];
+        for (key, number) in numbers.into_iter().filter(|(_, number)| *number > 0) {
+            meta.set(key, number);
+        }
+        if others_wrote || !ending.counts_exact {
+            meta.set(COUNTS_EXACT, false);
+        }
         if whole {
             meta.status = ending.status;
-            meta.ended_at = Some(ending.ended_at);
+            meta.ended_at = Some(ending.ended_at.into());
             meta.duration_ms = Some(ending.duration_ms);
             // Of a run that others wrote into, this process knows a part: readers read its spans.
-            meta.loops = ending.loops.filter(|_| !self.others_wrote());
+            if let Some(loops) = ending.loops.filter(|_| !others_wrote) {
+                meta.set(LOOPS, loops);
+            }
         }
-        meta
+        Ok(meta)
     }
 
     /// Looks whether readers will find in the log what this run says that it wrote.
@@ -447,15 +459,23 @@ impl RunFiles {
         Ok(())
     }
 
-    fn meta(&self) -> MetaFile<'_> {
+    fn meta(&self) -> RunMeta {
         let identity = &self.identity;
-        MetaFile::running(identity.trace_id, &identity.name, identity.started_at)
+        RunMeta::running(
+            identity.trace_id,
+            Some(identity.name.clone()),
+            identity.started_at.into(),
+        )
+    }
+
+    fn write_meta(&self, meta: &RunMeta) -> io::Result<()> {
+        replace_text(self.file_system.as_ref(), &self.directory, &meta_text(meta)?)
     }
 
     /// Writes `meta.json` unless it is there.
     fn describe(&mut self) -> io::Result<()> {
         if !self.meta_written {
-            self.meta().replace(self.file_system.as_ref(), &self.directory)?;
+            self.write_meta(&self.meta())?;
             self.meta_written = true;
         }
         Ok(())

@@ -16,9 +16,10 @@ use super::rules::{IMPORTED, ImportRules};
 use super::scan::{self, KnownSpan, KnownSpans, LogShape};
 use crate::{RunReader, Strictness, count_records, spans_to_events};
 use tracer_format::FORK_KEY;
+use tracer_format::meta::COUNTS_EXACT;
 use tracer_format::{
-    Counts, ForkOrigin, LIVE_FILE, META_FILE, RecordedStatus, SPANS_FILE, SpanId, SpanRecord, Timestamp,
-    TraceId, is_default,
+    Counts, ForkOrigin, LIVE_FILE, META_FILE, RecordedStatus, RunMeta, SPANS_FILE, SpanId, SpanRecord,
+    Timestamp, TraceId, is_default,
 };
 use tracer_sdk::disk::Draft;
 use tracer_sdk::disk::LateSpans;
@@ -27,7 +28,7 @@ use tracer_sdk::disk::process_identity;
 use tracer_sdk::disk::{Batch, SpanLog};
 use tracer_sdk::disk::{FileSystem, OpenMode, write_all};
 use tracer_sdk::disk::{LiveFileWriter, LiveHeader};
-use tracer_sdk::disk::{MetaFile, replace_text, write_unread};
+use tracer_sdk::disk::{meta_text, replace_text, write_unread};
 
 /// Tolerance for a span that begins before the root, in microseconds: beyond it the clocks are said to differ.
 const CLOCK_TOLERANCE_US: i64 = 1_000_000;
@@ -168,15 +169,6 @@ struct ImportedMeta {
     late_began_before_root_ms: u64,
 }
 
-#[derive(Serialize)]
-struct RunMetaFile<'a> {
-    #[serde(flatten)]
-    meta: MetaFile<'a>,
-    imported: ImportedMeta,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    fork: Option<&'a ForkOrigin>,
-}
-
 /// One run of another program on disk. Every append is whole: one line per span, in the file before it returns.
 ///
 /// Dropping it leaves the run as it is: readers see a running one as interrupted, and
@@ -252,7 +244,7 @@ impl RunWriter {
     pub(super) fn describe(&mut self, name: String, started_at: Timestamp) -> Result<(), ImportError> {
         (self.name, self.started_at) = (name, started_at);
         self.wake()?;
-        self.write_meta(MetaFile::running(self.trace_id, &self.name, started_at))
+        self.write_meta(self.running_meta(started_at))
     }
 
     /// Takes over what an earlier process wrote of the run.
@@ -273,17 +265,10 @@ impl RunWriter {
         Ok(())
     }
 
-    fn write_meta(&self, meta: MetaFile<'_>) -> Result<(), ImportError> {
-        let file = RunMetaFile {
-            meta,
-            imported: self.imported,
-            fork: self.fork.as_ref(),
-        };
+    fn write_meta(&self, meta: RunMeta) -> Result<(), ImportError> {
         let path = self.directory.join(META_FILE);
-        let mut text = serde_json::to_vec_pretty(&file)
-            .map_err(io::Error::from)
-            .map_err(ImportError::at(&path))?;
-        text.push(b'\n');
+        let text = self.meta_text(meta).map_err(io::Error::from);
+        let text = text.map_err(ImportError::at(&path))?;
         let file_system = self.file_system();
         let written = if self.phase == RunPhase::Staged {
             // Readers see it when it is whole.
@@ -292,6 +277,18 @@ impl RunWriter {
             replace_text(file_system.as_ref(), &self.directory, &text)
         };
         written.map_err(ImportError::at(&path))
+    }
+
+    fn meta_text(&self, mut meta: RunMeta) -> serde_json::Result<Vec<u8>> {
+        meta.set(IMPORTED, serde_json::to_value(self.imported)?);
+        if let Some(fork) = &self.fork {
+            meta.set(FORK_KEY, serde_json::to_value(fork)?);
+        }
+        meta_text(&meta)
+    }
+
+    fn running_meta(&self, started_at: Timestamp) -> RunMeta {
+        RunMeta::running(self.trace_id, Some(self.name.clone()), started_at.into())
     }
 
     /// Notes that the run has not ended.
@@ -326,7 +323,7 @@ impl RunWriter {
     pub fn mark_fork(&mut self, origin: ForkOrigin) -> Result<(), ImportError> {
         self.fork = Some(origin);
         if self.phase == RunPhase::Running {
-            self.write_meta(MetaFile::running(self.trace_id, &self.name, self.started_at))?;
+            self.write_meta(self.running_meta(self.started_at))?;
         }
         Ok(())
     }
@@ -610,7 +607,7 @@ impl RunWriter {
         // It has its lock when it becomes visible, so that a kill at this moment leaves no run that seems to be running.
         self.wake()?;
         self.mark_unfinished()?;
-        self.write_meta(MetaFile::running(self.trace_id, &self.name, started_at))?;
+        self.write_meta(self.running_meta(started_at))?;
         let file_system = self.file_system();
         file_system
             .rename(&self.directory, &directory)
@@ -697,7 +694,7 @@ impl RunWriter {
             return Ok(());
         }
         self.mark_unfinished()?;
-        self.write_meta(MetaFile::running(self.trace_id, &self.name, self.started_at))?;
+        self.write_meta(self.running_meta(self.started_at))?;
         self.phase = RunPhase::Running;
         self.wake()
     }
@@ -1022,16 +1019,18 @@ impl RunWriter {
         let Some(facts) = self.known.parentless.get(&root) else {
             return Err(ImportError::RunDamaged { problems: Vec::new() });
         };
-        let mut meta = MetaFile::running(self.trace_id, &name, facts.start);
+        let mut meta = RunMeta::running(self.trace_id, Some(name.clone()), facts.start.into());
         meta.status = if facts.is_failed {
             RecordedStatus::Error
         } else {
             RecordedStatus::Ok
         };
-        meta.ended_at = Some(facts.end);
+        meta.ended_at = Some(facts.end.into());
         meta.duration_ms = Some(facts.duration_ms);
         meta.counts = counts;
-        meta.counts_exact = has_all_spans;
+        if !has_all_spans {
+            meta.set(COUNTS_EXACT, false);
+        }
         self.write_meta(meta)?;
         self.name = name;
         Ok(())

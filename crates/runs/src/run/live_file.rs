@@ -12,10 +12,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
 use crate::file;
-use tracer_format::{
-    Counts, EventType, LIVE_FILE, LOCK_FILE, RecordedStatus, RunMeta, SPEC_VERSION, SpanId, StoredTime, Tags,
-    TraceId, names,
-};
+use tracer_format::{EventType, LIVE_FILE, LOCK_FILE, RunMeta, SpanId, StoredTime, Tags, TraceId, names};
 
 /// More than this is never read of a `.live`, in bytes.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
@@ -146,17 +143,7 @@ impl StartedSpan {
 impl LiveFile {
     /// The metadata of a run that has not written its `meta.json` yet.
     pub(crate) fn as_meta(&self, trace_id: TraceId) -> RunMeta {
-        RunMeta {
-            spec_version: Some(SPEC_VERSION.to_owned()),
-            trace_id,
-            run_name: self.run_name.clone(),
-            started_at: self.started_at.clone(),
-            ended_at: None,
-            duration_ms: None,
-            status: RecordedStatus::Running,
-            counts: Counts::default(),
-            additional: Map::default(),
-        }
+        RunMeta::running(trace_id, self.run_name.clone(), self.started_at.clone())
     }
 }
 
