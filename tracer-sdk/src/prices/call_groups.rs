@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::rates::{CallTokens, RateKind, TokenKinds};
 use super::refused::{asked_model, is_refused};
-use super::{CallCost, CostSum, NoPrice, Price, Prices};
+use super::{CallCost, CostSum, NoPrice, Price, Prices, cost_at};
 use tracer_format::project::{self, SpanView, UNKNOWN_PROVIDER};
 use tracer_format::{Record, StoredTime, Timestamp, Usage, is_default};
 
@@ -120,6 +120,27 @@ impl CallPriceKey {
         let slot = self.slot.ok_or(NoPrice::NoTime)?;
         let at = Timestamp::from_unix_microseconds(slot.saturating_mul(SLOT_SECONDS * 1_000_000));
         prices.price_of_call(&self.provider, &self.model, self.response_model.as_deref(), at)
+    }
+}
+
+impl Prices {
+    /// Cost of a model call, by its record: at the price of the model that answered, or else of the requested one.
+    /// Other requests to a model, such as embeddings, have a cost too. `None` for any other record, or one that a
+    /// guardrail refused before it was made.
+    ///
+    /// ```
+    /// use tracer_sdk::prices::Prices;
+    /// use tracer_sdk::testing::capture;
+    /// use tracer_sdk::{Usage, llm_call};
+    ///
+    /// let run = capture(|| llm_call("gpt-4o").provider("openai").usage(Usage::new(12_000, 800)).record());
+    /// let cost = Prices::default().cost(&run.records[1]).unwrap();
+    /// assert_eq!(cost.usd().unwrap().to_string(), "$0.038");
+    /// ```
+    #[must_use]
+    pub fn cost(&self, record: &Record) -> Option<CallCost> {
+        let (key, usage) = (CallPriceKey::of(record)?, record.usage()?);
+        Some(cost_at(key.price(self), usage, key.is_replayed()))
     }
 }
 

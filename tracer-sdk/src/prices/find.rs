@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use super::own::{self, OwnPrice};
 use super::rates::{CallTokens, Charge, TokenKinds};
 use super::table::{Model, PriceTable, PricedProvider, Release};
-use super::{CallCost, CallPriceKey, Day, NoPrice, Rates};
-use tracer_format::{Record, Timestamp, Usage};
+use super::{CallCost, Day, NoPrice, Rates};
+use tracer_format::{Timestamp, Usage};
 
 /// A name that is longer is no name of the table's.
 const MAX_NAME_BYTES: usize = 256;
@@ -317,25 +317,6 @@ impl Prices {
             })
         };
         found.ok_or(NoPrice::UnknownModel)
-    }
-
-    /// Cost of a model call, by its record: at the price of the model that answered, or else of the requested one.
-    /// Other requests to a model, such as embeddings, have a cost too. `None` for any other record, or one that a
-    /// guardrail refused before it was made.
-    ///
-    /// ```
-    /// use tracer_sdk::prices::Prices;
-    /// use tracer_sdk::testing::capture;
-    /// use tracer_sdk::{Usage, llm_call};
-    ///
-    /// let run = capture(|| llm_call("gpt-4o").provider("openai").usage(Usage::new(12_000, 800)).record());
-    /// let cost = Prices::default().cost(&run.records[1]).unwrap();
-    /// assert_eq!(cost.usd().unwrap().to_string(), "$0.038");
-    /// ```
-    #[must_use]
-    pub fn cost(&self, record: &Record) -> Option<CallCost> {
-        let (key, usage) = (CallPriceKey::of(record)?, record.usage()?);
-        Some(cost_at(key.price(self), usage, key.is_replayed()))
     }
 
     /// Cost of a model's call that was not replayed, at the price of the model that answered, where that is known and has
