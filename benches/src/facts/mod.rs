@@ -116,7 +116,7 @@ impl Bench<'_> {
         let first = self.time(|| forget(store), store, &["list"])?;
         let warm = self.time(|| Ok(()), store, &["list"])?;
         let walked = median(self.plan.rounds, || Ok(walk::look_at_all(store)?))?;
-        let database = fs::metadata(store.join("cache/facts-11.sqlite"))?.len() as f64;
+        let database = fs::metadata(store.join("cache/facts-12.sqlite"))?.len() as f64;
         let mut rows = vec![
             Row::new(
                 format!("first indexing, {runs} small runs"),

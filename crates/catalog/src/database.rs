@@ -10,19 +10,17 @@ use std::time::Duration;
 
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OptionalExtension, Params, Row, Transaction, TransactionBehavior, params};
-use serde_json::value::{RawValue, to_raw_value};
 use tracer_insight::status::RunStatus;
 use tracer_sdk::format::{Timestamp, TraceId};
 
 use crate::database_file::{self, CACHE_FOLDER, DatabaseError, DatabaseFormat, damaged};
-use crate::run_facts::{FullReading, RunFacts};
 
 /// The version of what is in a file.
-const VERSION: i64 = 11;
+const VERSION: i64 = 12;
 
 /// The runs of this machine. The file's name has the version: an older and a newer `tracer` each have their own.
 const OF_THIS_MACHINE: DatabaseFormat = DatabaseFormat {
-    name: "facts-11.sqlite",
+    name: "facts-12.sqlite",
     version: VERSION,
     schema: SCHEMA,
     // Facts quote traces: of a run that was deleted nothing may stay in free pages.
@@ -40,7 +38,7 @@ const BUCKET_CACHE: &str = "PRAGMA bucket.cache_size = -32768;";
 
 /// The runs of a bucket.
 const OF_BUCKET: DatabaseFormat = DatabaseFormat {
-    name: "mirror-7.sqlite",
+    name: "mirror-8.sqlite",
     version: VERSION,
     schema: SCHEMA,
     // 32 MiB of pages in memory: IDs come in no order.
@@ -55,13 +53,14 @@ const OF_BUCKET: DatabaseFormat = DatabaseFormat {
         "mirror-4.sqlite",
         "mirror-5.sqlite",
         "mirror-6.sqlite",
+        "mirror-7.sqlite",
     ],
 };
 
 const SCHEMA: &str = "
     CREATE TABLE runs (
         number INTEGER PRIMARY KEY AUTOINCREMENT,
-        trace_id BLOB NOT NULL UNIQUE,
+        trace_id BLOB NOT NULL UNIQUE CHECK (length(trace_id) = 16),
         -- Which state of the run it is: by its files on this machine, by its generation in a bucket.
         files BLOB NOT NULL,
         -- 0 where its files may change without another stamp.
@@ -70,34 +69,35 @@ const SCHEMA: &str = "
         partition TEXT NOT NULL,
         -- Its start, or else when its directory was last changed.
         placed INTEGER,
-        status TEXT AS (facts ->> '$.st') STORED,
-        is_trial INTEGER NOT NULL AS (coalesce(facts ->> '$.tr', 0)) STORED,
-        name TEXT AS (facts ->> '$.name') STORED,
-        session TEXT AS (facts ->> '$.x') STORED,
-        started INTEGER AS (facts ->> '$.at') STORED,
-        duration INTEGER AS (CAST(facts ->> '$.us' AS INTEGER)) STORED,
-        steps INTEGER NOT NULL AS (CAST(coalesce(facts ->> '$.n', 0) AS INTEGER)) STORED,
-        llm_calls INTEGER NOT NULL AS (CAST(coalesce(facts ->> '$.lc', 0) AS INTEGER)) STORED,
-        tool_calls INTEGER NOT NULL AS (CAST(coalesce(facts ->> '$.tc', 0) AS INTEGER)) STORED,
-        errors INTEGER NOT NULL AS (CAST(coalesce(facts ->> '$.er', 0) AS INTEGER)) STORED,
-        loop_warnings INTEGER NOT NULL AS (CAST(coalesce(facts ->> '$.lw', 0) AS INTEGER)) STORED,
-        failed_calls INTEGER NOT NULL AS (CAST(coalesce(facts ->> '$.fc', 0) AS INTEGER)) STORED,
-        unknown_calls INTEGER NOT NULL AS (CAST(coalesce(facts ->> '$.uc', 0) AS INTEGER)) STORED,
-        retries INTEGER NOT NULL AS (CAST(coalesce(facts ->> '$.re', 0) AS INTEGER)) STORED,
-        is_waiting INTEGER NOT NULL AS (coalesce(facts ->> '$.wa', 0)) STORED,
-        total_tokens INTEGER AS (CAST(facts ->> '$.tk.t' AS INTEGER)) STORED,
-        input_tokens INTEGER AS (CAST(facts ->> '$.tk.i' AS INTEGER)) STORED,
-        output_tokens INTEGER AS (CAST(facts ->> '$.tk.o' AS INTEGER)) STORED,
-        cached_tokens INTEGER AS (CAST(facts ->> '$.tk.r' AS INTEGER)) STORED,
-        reasoning_tokens INTEGER AS (CAST(facts ->> '$.tk.z' AS INTEGER)) STORED,
-        -- All of them, as JSON; NULL where it was removed from a bucket.
-        facts TEXT
+        -- NULL of a run that was removed from a bucket.
+        status TEXT CHECK (status IN ('running', 'interrupted', 'failed', 'loop', 'ok', 'damaged')),
+        is_trial INTEGER NOT NULL DEFAULT 0,
+        name TEXT,
+        session TEXT,
+        started INTEGER,
+        duration INTEGER,
+        steps INTEGER NOT NULL DEFAULT 0,
+        llm_calls INTEGER NOT NULL DEFAULT 0,
+        tool_calls INTEGER NOT NULL DEFAULT 0,
+        errors INTEGER NOT NULL DEFAULT 0,
+        loop_warnings INTEGER NOT NULL DEFAULT 0,
+        failed_calls INTEGER NOT NULL DEFAULT 0,
+        unknown_calls INTEGER NOT NULL DEFAULT 0,
+        retries INTEGER NOT NULL DEFAULT 0,
+        is_waiting INTEGER NOT NULL DEFAULT 0,
+        total_tokens INTEGER,
+        input_tokens INTEGER,
+        output_tokens INTEGER,
+        cached_tokens INTEGER,
+        reasoning_tokens INTEGER
     ) STRICT;
-    CREATE INDEX runs_newest ON runs (placed DESC, trace_id, status, is_trial) WHERE facts IS NOT NULL;
+    CREATE INDEX runs_newest ON runs (placed DESC, trace_id, status, is_trial) WHERE status IS NOT NULL;
     CREATE INDEX runs_session ON runs (session, placed, trace_id, is_trial) WHERE session IS NOT NULL;
-    CREATE TABLE details (
+    CREATE TABLE facts (
         number INTEGER PRIMARY KEY,
-        details TEXT NOT NULL,
+        -- All that is known of the run, as JSON.
+        facts TEXT NOT NULL CHECK (json_valid(facts)),
+        -- The metadata of a run in a bucket, whose files need not be here.
         meta TEXT NOT NULL
     ) STRICT;
     CREATE TABLE objects (name TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
@@ -109,26 +109,22 @@ const SCHEMA: &str = "
     ) STRICT;
 ";
 
-/// The facts and details of a run, as they are stored.
-#[derive(Debug, Clone)]
-pub(crate) struct FactsTexts {
-    pub(crate) known: RunFacts,
-    pub(crate) facts: Box<RawValue>,
-    pub(crate) details: Box<RawValue>,
-    /// The metadata of a run in a bucket, whose files need not be here.
-    pub(crate) meta: Box<RawValue>,
-}
-
-impl FactsTexts {
-    pub(crate) fn of_reading(read: &FullReading) -> Option<Self> {
-        Some(Self {
-            known: read.facts.clone(),
-            facts: to_raw_value(&read.facts).ok()?,
-            details: to_raw_value(&read.details).ok()?,
-            meta: RawValue::NULL.to_owned(),
-        })
-    }
-}
+/// Stores a run, and the columns that its facts have.
+const INSERT: &str = "
+    INSERT INTO runs (
+        trace_id, files, is_settled, generation, partition, placed, status, is_trial, name, session, started, duration,
+        steps, llm_calls, tool_calls, errors, loop_warnings, failed_calls, unknown_calls, retries, is_waiting,
+        total_tokens, input_tokens, output_tokens, cached_tokens, reasoning_tokens
+    ) VALUES (
+        ?1, ?2, ?3, ?4, ?5, ?6, ?7 ->> '$.st', coalesce(?7 ->> '$.tr', 0), ?7 ->> '$.name', ?7 ->> '$.x', ?7 ->> '$.at',
+        CAST(?7 ->> '$.us' AS INTEGER), CAST(coalesce(?7 ->> '$.n', 0) AS INTEGER),
+        CAST(coalesce(?7 ->> '$.lc', 0) AS INTEGER), CAST(coalesce(?7 ->> '$.tc', 0) AS INTEGER),
+        CAST(coalesce(?7 ->> '$.er', 0) AS INTEGER), CAST(coalesce(?7 ->> '$.lw', 0) AS INTEGER),
+        CAST(coalesce(?7 ->> '$.fc', 0) AS INTEGER), CAST(coalesce(?7 ->> '$.uc', 0) AS INTEGER),
+        CAST(coalesce(?7 ->> '$.re', 0) AS INTEGER), coalesce(?7 ->> '$.wa', 0),
+        CAST(?7 ->> '$.tk.t' AS INTEGER), CAST(?7 ->> '$.tk.i' AS INTEGER), CAST(?7 ->> '$.tk.o' AS INTEGER),
+        CAST(?7 ->> '$.tk.r' AS INTEGER), CAST(?7 ->> '$.tk.z' AS INTEGER)
+    )";
 
 /// A row to be stored.
 #[derive(Debug)]
@@ -144,43 +140,11 @@ pub(crate) struct RunToStore<'a> {
     pub(crate) generation: i64,
     /// Empty on this machine.
     pub(crate) partition: &'a str,
-    /// `None` when it was removed from a bucket.
-    pub(crate) state: Option<&'a FactsTexts>,
+    /// Its facts and its metadata as JSON; `None` when it was removed from a bucket.
+    pub(crate) facts: Option<(&'a str, &'a str)>,
 }
 
-/// The columns of a [`DatabaseRow`], without the details.
-pub(crate) const ROW: &str = "trace_id, placed, generation, facts";
-
-/// A row as it is stored.
-#[derive(Debug)]
-pub(crate) struct DatabaseRow {
-    pub(crate) trace_id: TraceId,
-    pub(crate) placed: Option<Timestamp>,
-    pub(crate) generation: i64,
-    /// Its facts as JSON; `None` when it was removed from a bucket.
-    pub(crate) facts: Option<String>,
-    /// Its details as JSON, where they were asked for.
-    pub(crate) details: Option<String>,
-}
-
-impl DatabaseRow {
-    pub(crate) fn of_row(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Self {
-            trace_id: id_at(row, 0)?,
-            placed: time_at(row, 1)?,
-            generation: row.get(2)?,
-            facts: row.get(3)?,
-            details: row.get(4)?,
-        })
-    }
-}
-
-/// The query of rows without details; `rest` follows the table.
-fn select(rest: &str) -> String {
-    format!("SELECT {ROW}, NULL FROM runs {rest}")
-}
-
-fn time_at(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Timestamp>> {
+pub(crate) fn time_at(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Timestamp>> {
     let microseconds: Option<i64> = row.get(column)?;
     Ok(microseconds.map(Timestamp::from_unix_microseconds))
 }
@@ -310,23 +274,6 @@ impl RunDatabase {
         })
     }
 
-    /// Reads all runs once, and their details where answers are read from these: damage shows here.
-    pub(crate) fn check(&self, with_details: bool) -> Result<(), DatabaseError> {
-        for query in [
-            "SELECT max(length(facts)) FROM runs",
-            "SELECT count(*) FROM runs INDEXED BY runs_newest WHERE facts IS NOT NULL",
-            "SELECT count(*) FROM runs INDEXED BY runs_session WHERE session IS NOT NULL",
-            "SELECT count(*) FROM runs INDEXED BY sqlite_autoindex_runs_1 WHERE trace_id IS NOT NULL",
-        ] {
-            self.with(|connection| connection.query_row(query, [], |_| Ok(())))?;
-        }
-        if with_details {
-            let query = "SELECT max(length(details)) FROM details";
-            self.with(|connection| connection.query_row(query, [], |_| Ok(())))?;
-        }
-        Ok(())
-    }
-
     /// True of a data directory that has a database to open.
     pub(crate) fn is_there(data_dir: &Path) -> bool {
         data_dir.join(CACHE_FOLDER).join(OF_THIS_MACHINE.name).is_file()
@@ -341,24 +288,37 @@ impl RunDatabase {
     }
 
     fn failed(&self, error: rusqlite::Error) -> DatabaseError {
-        let attached = self.attached.as_deref();
-        if let Some(attached) = attached.filter(|_| database_file::is_damage(&error)) {
-            match (self.is_sound("main"), self.is_sound("bucket")) {
-                (true, false) => return database_file::failed(attached, error),
-                (false, true) => {}
-                // Which of both is damaged is not known.
-                (true, true) | (false, false) => database_file::discard(attached),
+        if !database_file::is_damage(&error) {
+            return database_file::failed(&self.path, error);
+        }
+        if let Some(attached) = &self.attached {
+            let is_sound = self.is_sound("main");
+            if !self.is_sound("bucket") {
+                database_file::discard(attached);
+            }
+            // Without the other one answers would be incomplete.
+            if is_sound {
+                let path = attached.clone();
+                return DatabaseError::Unusable { path, source: error };
             }
         }
-        database_file::failed(&self.path, error)
+        database_file::discard(&self.path);
+        DatabaseError::Damaged {
+            path: self.path.clone(),
+            source: error,
+        }
     }
 
-    /// False of an attached database, or of the own one (`main`), where a check finds damage.
+    /// False of the own database (`main`), or of an attached one, where a check finds damage, or other tables.
     fn is_sound(&self, name: &str) -> bool {
-        let query = format!("PRAGMA {name}.quick_check(1)");
-        let checked: rusqlite::Result<String> = self.connection.query_row(&query, [], |row| row.get(0));
-        match checked {
-            Ok(answer) => answer == "ok",
+        let check = format!("PRAGMA {name}.integrity_check(1)");
+        let tables =
+            format!("SELECT runs.*, facts.* FROM {name}.runs JOIN {name}.facts USING (number) LIMIT 0");
+        let checked = self
+            .connection
+            .query_row(&check, [], |row| row.get::<_, String>(0));
+        match checked.and_then(|answer| Ok((answer, self.connection.prepare(&tables)?))) {
+            Ok((answer, _)) => answer == "ok",
             Err(error) => !database_file::is_damage(&error),
         }
     }
@@ -402,7 +362,7 @@ impl RunDatabase {
 
     /// The metadata of a run in a bucket.
     pub(crate) fn meta(&self, run: TraceId) -> Result<Option<String>, DatabaseError> {
-        let query = "SELECT meta FROM runs JOIN details USING (number) WHERE trace_id = ?1";
+        let query = "SELECT meta FROM runs JOIN facts USING (number) WHERE trace_id = ?1";
         self.first(query, [run.to_bytes()], |row| row.get(0))
     }
 
@@ -418,7 +378,7 @@ impl RunDatabase {
         runs: impl Iterator<Item = TraceId>,
     ) -> Result<HashSet<TraceId>, DatabaseError> {
         self.with(|connection| {
-            let query = "SELECT 1 FROM runs WHERE trace_id = ?1 AND facts IS NOT NULL";
+            let query = "SELECT 1 FROM runs WHERE trace_id = ?1 AND status IS NOT NULL";
             let mut statement = connection.prepare(query)?;
             let mut known = HashSet::new();
             for run in runs {
@@ -430,23 +390,25 @@ impl RunDatabase {
         })
     }
 
-    /// One run, unless it is unknown or removed.
-    pub(crate) fn run(&self, run: TraceId) -> Result<Option<DatabaseRow>, DatabaseError> {
-        let query = select("WHERE trace_id = ?1 AND facts IS NOT NULL");
-        self.first(&query, [run.to_bytes()], DatabaseRow::of_row)
+    /// The generation of a run; `None` of one that is unknown or removed.
+    pub(crate) fn generation(&self, run: TraceId) -> Result<Option<i64>, DatabaseError> {
+        let query = "SELECT generation FROM runs WHERE trace_id = ?1 AND status IS NOT NULL";
+        self.first(query, [run.to_bytes()], |row| row.get(0))
     }
 
-    /// The newest runs that are not removed.
-    pub(crate) fn newest(&self, limit: usize) -> Result<Vec<DatabaseRow>, DatabaseError> {
-        let newest = "INDEXED BY runs_newest WHERE facts IS NOT NULL ORDER BY placed DESC, trace_id LIMIT ?1";
+    /// The newest runs that are not removed, and their places among others.
+    pub(crate) fn newest(&self, limit: usize) -> Result<Vec<(TraceId, Option<Timestamp>)>, DatabaseError> {
+        let query = "SELECT trace_id, placed FROM runs INDEXED BY runs_newest
+            WHERE status IS NOT NULL ORDER BY placed DESC, trace_id LIMIT ?1";
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        self.all(&select(newest), [limit], DatabaseRow::of_row)
+        self.all(query, [limit], |row| Ok((id_at(row, 0)?, time_at(row, 1)?)))
     }
 
     /// The runs with a name, the newest first.
-    pub(crate) fn named(&self, name: &str) -> Result<Vec<DatabaseRow>, DatabaseError> {
-        let query = select("WHERE name = ?1 AND facts IS NOT NULL ORDER BY placed DESC, trace_id");
-        self.all(&query, [name], DatabaseRow::of_row)
+    pub(crate) fn named(&self, name: &str) -> Result<Vec<TraceId>, DatabaseError> {
+        let query =
+            "SELECT trace_id FROM runs WHERE name = ?1 AND status IS NOT NULL ORDER BY placed DESC, trace_id";
+        self.all(query, [name], |row| id_at(row, 0))
     }
 
     /// The IDs that begin so.
@@ -457,7 +419,7 @@ impl RunDatabase {
         let Some((first, last)) = bounds else {
             return Ok(Vec::new());
         };
-        let query = "SELECT trace_id FROM runs WHERE trace_id BETWEEN ?1 AND ?2 AND facts IS NOT NULL ORDER BY trace_id";
+        let query = "SELECT trace_id FROM runs WHERE trace_id BETWEEN ?1 AND ?2 AND status IS NOT NULL ORDER BY trace_id";
         self.all(query, [first.to_be_bytes(), last.to_be_bytes()], |row| {
             id_at(row, 0)
         })
@@ -501,32 +463,27 @@ fn connect_in_memory(copied: Option<&RunDatabase>) -> rusqlite::Result<Connectio
 /// Stores a run in the place of what was known of it.
 pub(crate) fn put(connection: &Connection, run: &RunToStore<'_>) -> rusqlite::Result<()> {
     forget(connection, run.trace_id)?;
-    let mut insert = connection.prepare_cached(
-        "INSERT INTO runs
-            (trace_id, files, is_settled, generation, partition, placed, facts)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-    )?;
-    insert.execute(params![
+    connection.prepare_cached(INSERT)?.execute(params![
         run.trace_id.to_bytes(),
         run.files,
         run.is_settled,
         run.generation,
         run.partition,
         run.placed.map(Timestamp::unix_microseconds),
-        run.state.map(|state| state.facts.get()),
+        run.facts.map(|(facts, _)| facts),
     ])?;
-    if let Some(state) = run.state {
+    if let Some((facts, meta)) = run.facts {
         let number = connection.last_insert_rowid();
         let mut insert =
-            connection.prepare_cached("INSERT INTO details (number, details, meta) VALUES (?1, ?2, ?3)")?;
-        insert.execute(params![number, state.details.get(), state.meta.get()])?;
+            connection.prepare_cached("INSERT INTO facts (number, facts, meta) VALUES (?1, ?2, ?3)")?;
+        insert.execute(params![number, facts, meta])?;
     }
     Ok(())
 }
 
 fn forget(connection: &Connection, run: TraceId) -> rusqlite::Result<()> {
     for statement in [
-        "DELETE FROM details WHERE number = (SELECT number FROM runs WHERE trace_id = ?1)",
+        "DELETE FROM facts WHERE number = (SELECT number FROM runs WHERE trace_id = ?1)",
         "DELETE FROM runs WHERE trace_id = ?1",
     ] {
         connection.prepare_cached(statement)?.execute([run.to_bytes()])?;
@@ -539,22 +496,16 @@ mod tests {
     use super::*;
 
     fn write(database: &RunDatabase, runs: &[(u32, usize)]) -> Result<(), DatabaseError> {
-        let known: RunFacts = serde_json::from_str(r#"{"st":"ok"}"#).unwrap();
-        let state = |bytes: usize| FactsTexts {
-            known: known.clone(),
-            facts: to_raw_value(&known).unwrap(),
-            details: to_raw_value(&"x".repeat(bytes)).unwrap(),
-            meta: RawValue::NULL.to_owned(),
-        };
-        let states: Vec<FactsTexts> = runs.iter().map(|(_, bytes)| state(*bytes)).collect();
-        let runs = runs.iter().zip(&states).map(|((number, _), state)| RunToStore {
+        let facts = |bytes: &usize| format!(r#"{{"st":"ok","a":"{}"}}"#, "x".repeat(*bytes));
+        let facts: Vec<String> = runs.iter().map(|(_, bytes)| facts(bytes)).collect();
+        let runs = runs.iter().zip(&facts).map(|((number, _), facts)| RunToStore {
             trace_id: id(*number),
             files: &[1, 2],
             is_settled: true,
             placed: None,
             generation: 0,
             partition: "",
-            state: Some(state),
+            facts: Some((facts, "null")),
         });
         database.write(&runs.collect::<Vec<_>>(), &[])
     }
@@ -579,11 +530,10 @@ mod tests {
         drop(database);
         let database = RunDatabase::of_this_machine(folder.path()).unwrap();
         assert_eq!(database.states().unwrap().len(), 1);
-        let kept = format!("\"{}\"", "x".repeat(10));
-        let details: Vec<String> = database
-            .all("SELECT details FROM details", [], |row| row.get(0))
+        let kept: Vec<String> = database
+            .all("SELECT facts ->> '$.a' FROM facts", [], |row| row.get(0))
             .unwrap();
-        assert_eq!(details, [kept]);
+        assert_eq!(kept, ["x".repeat(10)]);
     }
 
     #[test]

@@ -34,6 +34,14 @@ pub enum DatabaseError {
         /// The link.
         path: PathBuf,
     },
+    /// It is damaged, or no such database; it is gone now, and the next one who opens it makes a new one.
+    #[error("{path} is damaged")]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// The reason of `SQLite`.
+        source: rusqlite::Error,
+    },
     /// Another process has locked it, or it cannot be written.
     #[error("{path} cannot be used")]
     Unusable {
@@ -48,6 +56,14 @@ pub enum DatabaseError {
         /// The file.
         path: PathBuf,
     },
+}
+
+impl DatabaseError {
+    /// True where the same question, asked again from the survey on, is answered: the file is made again.
+    #[must_use]
+    pub const fn is_made_again(&self) -> bool {
+        matches!(self, Self::Damaged { .. } | Self::Replaced { .. })
+    }
 }
 
 /// The name and the contents of a file.

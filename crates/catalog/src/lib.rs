@@ -1,6 +1,6 @@
 //! All runs at once: the facts of every run, kept in an embedded database, and questions over them.
 //!
-//! [`FactsStore`] gives the [`RunFacts`] of every run of a data directory. What was computed once is kept in a database
+//! [`FactsStore`] gives the [`RunRow`] of every run of a data directory. What was computed once is kept in a database
 //! that is never believed over the files: a run is read again when one of its files is another one, and where the
 //! database is missing, damaged, locked or cannot be written, answers are the same and only take longer.
 //! [`query`] is the language in which runs and steps are asked for, wherever that is: `list`, `search`, `stats`, the page.
@@ -13,7 +13,7 @@ mod mirror;
 pub mod query;
 mod run_catalog;
 mod run_column;
-mod run_facts;
+mod run_row;
 mod search;
 mod selected;
 pub mod stats;
@@ -36,8 +36,8 @@ pub use mirror::{
 };
 pub use run_catalog::{MatchProgress, RunCatalog, RunCensus, RunOrder, SelectedRuns};
 pub use run_column::RunColumn;
-pub use run_facts::{CallTotals, ErrorCount, RunDetails, RunFacts};
-pub use search::{RunHits, SearchOrder, SortedHits, SortedNumber, StepHit, StepSearch, search};
-pub use store::{FactsStore, ListedRun, ReadingProgress, StoreFacts};
+pub use run_row::{CallTotals, ErrorCount, RunRow};
+pub use search::{RunHits, SearchOrder, SortedHits, SortedNumber, StepHit, StepSearch};
+pub use store::{FactsStore, ListedRun, ReadingProgress};
 pub use survey::Survey;
 pub use threads::{PlaceInThread, RunThreads};

@@ -1,6 +1,6 @@
 //! [`RunCatalog`]: all runs of a store in databases, for questions whose answers are small: there may be millions.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
@@ -10,14 +10,14 @@ use tracer_insight::status::RunStatus;
 use tracer_runs::{CancelToken, RunDirectory, StoreError};
 use tracer_sdk::format::{Timestamp, TraceId};
 
-use crate::database::{DatabaseRow, ROW, RunDatabase, id_at, status_at};
+use crate::database::{RunDatabase, id_at, status_at, time_at};
 use crate::database_file::DatabaseError;
 use crate::query::{self, Condition, RunQuery, SqlFilter, StepTest};
 use crate::run_column::RunColumn;
-use crate::run_facts::status_now;
-use crate::search::match_steps;
+use crate::run_row::status_now;
+use crate::search::{RunHits, StepSearch, hits, matches_by_steps, reading_threads};
 use crate::stats::{Grouping, StatsSums, StoreStats};
-use crate::store::{FactsStore, ListedRun, ReadingProgress, StoreFacts};
+use crate::store::{FactsStore, ListedRun, ReadingProgress};
 use crate::survey::Survey;
 use crate::threads::RunThreads;
 use crate::workers;
@@ -52,11 +52,11 @@ pub struct MatchProgress {
 /// let folder = tempfile::tempdir()?;
 /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
 /// let cancel = CancelToken::default();
-/// let runs = FactsStore::new(folder.path()).survey(true)?.open(&cancel, |_| ())?;
+/// let runs = FactsStore::new(folder.path()).survey()?.open(&cancel, |_| ())?;
 /// let selection = runs.select(&"tool:search".parse()?, true, now(), &cancel, |_| ())?;
 /// assert_eq!(runs.count(&selection)?, 1);
 /// let failed = selection.with(Condition::Status(vec![RunStatus::Failed]));
-/// assert_eq!(runs.page(&failed, RunOrder::default(), 0, 20, false)?, []);
+/// assert_eq!(runs.page(&failed, RunOrder::default(), 0, 20)?, []);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -127,7 +127,7 @@ pub struct RunCensus {
 ///
 /// let folder = tempfile::tempdir()?;
 /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-/// let runs = FactsStore::new(folder.path()).survey(true)?.open(&CancelToken::default(), |_| ())?;
+/// let runs = FactsStore::new(folder.path()).survey()?.open(&CancelToken::default(), |_| ())?;
 /// let census = runs.census(true)?;
 /// assert_eq!((census.ids.len(), census.statuses[&RunStatus::Ok]), (1, 1));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -173,35 +173,6 @@ impl Survey {
                 .database
                 .all(open, [], |row| Ok((id_at(row, 0)?, status_at(row, 1)?)))?,
             ..runs
-        })
-    }
-}
-
-impl Survey {
-    /// Reads likewise, and gives all runs, the newest first.
-    pub fn read(
-        self,
-        with_details: bool,
-        cancel: &CancelToken,
-        progress: impl FnMut(ReadingProgress),
-    ) -> StoreFacts {
-        let read = self.open(cancel, progress).and_then(|catalog| {
-            let everything = SelectedRuns {
-                filter: SqlFilter::new(&RunQuery::default(), true, Timestamp::from_unix_microseconds(0)),
-                now: Timestamp::from_unix_microseconds(0),
-            };
-            let runs = catalog.page(&everything, RunOrder::default(), 0, usize::MAX, with_details)?;
-            Ok(StoreFacts {
-                runs,
-                unread: catalog.unread,
-                not_kept: catalog.not_kept,
-                unread_bucket: catalog.unread_bucket,
-            })
-        });
-        read.unwrap_or_else(|error| StoreFacts {
-            unread: 1,
-            not_kept: Some(error),
-            ..StoreFacts::default()
         })
     }
 }
@@ -359,16 +330,16 @@ impl RunCatalog {
         };
         progress(reading);
         let mut matching = Vec::new();
-        for ids in undecided.chunks(RUNS_PER_STEPS) {
-            let runs = self.runs(ids, false)?;
-            let runs: Vec<&ListedRun> = runs.iter().collect();
-            match_steps(&runs, test, cancel, |at, matches| {
+        self.read_steps(
+            undecided,
+            cancel,
+            |run| matches_by_steps(run, test),
+            |_, run, matches| {
                 reading.read_runs += 1;
                 progress(reading);
-                let run = runs.get(at).filter(|_| matches);
-                matching.extend(run.map(|run| run.directory.trace_id));
-            });
-        }
+                matching.extend(matches.then_some(run.directory.trace_id));
+            },
+        )?;
         Ok(matching)
     }
 
@@ -419,7 +390,6 @@ impl RunCatalog {
         order: RunOrder,
         from: usize,
         limit: usize,
-        with_details: bool,
     ) -> Result<Vec<ListedRun>, DatabaseError> {
         let SelectedRuns { filter, now } = selection;
         let key = order.column.sort_key(*now).unwrap_or_else(|| "NULL".to_owned());
@@ -442,7 +412,7 @@ impl RunCatalog {
         let ids: Vec<TraceId> = self
             .database
             .all(&query, params_from_iter(&filter.parameters), |row| id_at(row, 0))?;
-        self.runs(&ids, with_details)
+        self.runs(&ids)
     }
 
     /// The IDs of the selected runs, in no order.
@@ -490,26 +460,19 @@ impl RunCatalog {
     /// # Errors
     ///
     /// [`DatabaseError`]: the database cannot be read.
-    pub fn runs(&self, ids: &[TraceId], with_details: bool) -> Result<Vec<ListedRun>, DatabaseError> {
-        let details = if with_details { "details" } else { "NULL" };
-        let query = format!("SELECT {ROW}, {details}, origin FROM listed WHERE trace_id = ?1");
+    pub fn runs(&self, ids: &[TraceId]) -> Result<Vec<ListedRun>, DatabaseError> {
+        let query = format!("SELECT {ROW} FROM listed WHERE trace_id = ?1");
         self.database.with(|connection| {
             let mut statement = connection.prepare(&query)?;
             let mut runs = Vec::new();
             for id in ids {
                 let mut rows = statement.query([id.to_bytes()])?;
                 while let Some(row) = rows.next()? {
-                    runs.extend(self.load(row, with_details)?);
+                    runs.extend(StoredRun::of(row)?.listed(&self.store));
                 }
             }
             Ok(runs)
         })
-    }
-
-    fn load(&self, row: &Row<'_>, with_details: bool) -> rusqlite::Result<Option<ListedRun>> {
-        let is_of_bucket: bool = row.get("origin")?;
-        let row = DatabaseRow::of_row(row)?;
-        Ok(self.store.listed(&row, is_of_bucket, with_details))
     }
 
     /// One run; `None` when there is none with this ID.
@@ -518,7 +481,7 @@ impl RunCatalog {
     ///
     /// [`DatabaseError`]: the database cannot be read.
     pub fn run(&self, id: TraceId) -> Result<Option<ListedRun>, DatabaseError> {
-        Ok(self.runs(&[id], true)?.pop())
+        Ok(self.runs(&[id])?.pop())
     }
 
     /// Counts all runs.
@@ -541,8 +504,7 @@ impl RunCatalog {
         Ok(census)
     }
 
-    /// The runs whose facts do not exclude them, the newest first, for a search that reads their steps itself. They come
-    /// without details: there may be many.
+    /// The runs whose facts do not exclude them, the newest first, for a [`search`](Self::search) of their steps.
     ///
     /// ```
     /// use tracer_insight::units::now;
@@ -551,7 +513,7 @@ impl RunCatalog {
     ///
     /// let folder = tempfile::tempdir()?;
     /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let survey = tracer_catalog::FactsStore::new(folder.path()).survey(true)?;
+    /// let survey = tracer_catalog::FactsStore::new(folder.path()).survey()?;
     /// let runs = survey.open(&CancelToken::default(), |_| ())?;
     /// assert_eq!(runs.candidates(&"tool:search refund".parse()?, false, now())?.len(), 1);
     /// assert_eq!(runs.candidates(&"tool:fetch refund".parse()?, false, now())?.len(), 0);
@@ -566,13 +528,57 @@ impl RunCatalog {
         query: &RunQuery,
         with_trials: bool,
         now: Timestamp,
-    ) -> Result<Vec<ListedRun>, DatabaseError> {
+    ) -> Result<Vec<TraceId>, DatabaseError> {
         let filter = SqlFilter::new(query, with_trials, now);
-        let ids = self.possible(&filter, &format!("ORDER BY {NEWEST_FIRST}"))?;
-        let found = self.runs(&ids, false)?;
-        // Searching them may take minutes, in which no other process should wait.
+        self.possible(&filter, &format!("ORDER BY {NEWEST_FIRST}"))
+    }
+
+    /// Searches the steps of runs in several threads, while other processes can write. `found` is called for each run, with its
+    /// place among `ids`, as soon as it is searched; of a run at most `wanted.limit` hits are given. What cannot be read has no
+    /// hits. After `cancel` is cancelled, no further run is searched.
+    ///
+    /// # Errors
+    ///
+    /// [`DatabaseError`]: the database cannot be read.
+    pub fn search(
+        &self,
+        ids: &[TraceId],
+        wanted: &StepSearch<'_>,
+        cancel: &CancelToken,
+        mut found: impl FnMut(usize, &ListedRun, RunHits),
+    ) -> Result<(), DatabaseError> {
         self.end_reading()?;
-        Ok(found)
+        self.read_steps(
+            ids,
+            cancel,
+            |run| hits(run, wanted),
+            |at, run, hits| found(at, run, hits),
+        )
+    }
+
+    /// Reads the steps of runs in several threads, some of the runs at a time: there may be millions.
+    fn read_steps<Read: Send>(
+        &self,
+        ids: &[TraceId],
+        cancel: &CancelToken,
+        read: impl Fn(&ListedRun) -> Read + Sync,
+        mut take: impl FnMut(usize, &ListedRun, Read),
+    ) -> Result<(), DatabaseError> {
+        for (chunk, ids) in ids.chunks(RUNS_PER_STEPS).enumerate() {
+            if cancel.is_cancelled() {
+                break;
+            }
+            let places: HashMap<TraceId, usize> = ids.iter().copied().zip(chunk * RUNS_PER_STEPS..).collect();
+            let runs = self.runs(ids)?;
+            workers::each(&runs, reading_threads(&runs), cancel, &read, |at, read| {
+                if let Some(run) = runs.get(at)
+                    && let Some(place) = places.get(&run.directory.trace_id)
+                {
+                    take(*place, run, read);
+                }
+            });
+        }
+        Ok(())
     }
 
     /// The statistics of the selected runs, as a whole and by group.
@@ -587,7 +593,7 @@ impl RunCatalog {
     /// let folder = tempfile::tempdir()?;
     /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
     /// let cancel = CancelToken::default();
-    /// let runs = FactsStore::new(folder.path()).survey(true)?.open(&cancel, |_| ())?;
+    /// let runs = FactsStore::new(folder.path()).survey()?.open(&cancel, |_| ())?;
     /// let selection = runs.select(&"tool:search".parse()?, true, now(), &cancel, |_| ())?;
     /// let stats = runs.stats(&selection, Some(Grouping::Tool))?;
     /// assert_eq!((stats.all.runs, stats.groups[0].calls), (1, 1));
@@ -599,14 +605,10 @@ impl RunCatalog {
     /// [`DatabaseError`]: the database cannot be read.
     pub fn stats(&self, selection: &SelectedRuns, by: Option<Grouping>) -> Result<StoreStats, DatabaseError> {
         let SelectedRuns { filter, .. } = selection;
-        let query = format!(
-            "SELECT {ROW}, details, origin FROM listed WHERE {}",
-            filter.possible
-        );
+        let query = format!("SELECT {ROW} FROM listed WHERE {}", filter.possible);
         let (store, mut sums) = (&self.store, StatsSums::new(by));
-        let mut add = |rows: Vec<(DatabaseRow, bool)>| {
-            let load = |(row, is_of_bucket)| store.listed(&row, is_of_bucket, true);
-            let runs = workers::map(rows, workers::processors(), load);
+        let mut add = |rows: Vec<StoredRun>| {
+            let runs = workers::map(rows, workers::processors(), |row| row.listed(store));
             runs.flatten().for_each(|run| sums.add_run(&run));
         };
         self.database.with(|connection| {
@@ -614,7 +616,7 @@ impl RunCatalog {
             let mut rows = statement.query(params_from_iter(&filter.parameters))?;
             let mut waiting = Vec::new();
             while let Some(row) = rows.next()? {
-                waiting.push((DatabaseRow::of_row(row)?, row.get("origin")?));
+                waiting.push(StoredRun::of(row)?);
                 if waiting.len() >= ROWS_PER_TURN {
                     add(std::mem::take(&mut waiting));
                 }
@@ -636,9 +638,9 @@ impl RunCatalog {
     /// let folder = tempfile::tempdir()?;
     /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
     /// let cancel = CancelToken::default();
-    /// let runs = FactsStore::new(folder.path()).survey(false)?.open(&cancel, |_| ())?;
+    /// let runs = FactsStore::new(folder.path()).survey()?.open(&cancel, |_| ())?;
     /// let all = runs.select(&"".parse()?, true, now(), &cancel, |_| ())?;
-    /// let newest = runs.page(&all, RunOrder::default(), 0, 20, false)?;
+    /// let newest = runs.page(&all, RunOrder::default(), 0, 20)?;
     /// assert_eq!(runs.threads(&newest, false)?.place(&newest[0]), None, "it is alone");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -647,7 +649,7 @@ impl RunCatalog {
     ///
     /// [`DatabaseError`]: the database cannot be read.
     pub fn threads(&self, listed: &[ListedRun], with_trials: bool) -> Result<RunThreads, DatabaseError> {
-        let sessions = listed.iter().filter_map(|run| run.facts.session.as_deref());
+        let sessions = listed.iter().filter_map(|run| run.row.session.as_deref());
         let query = format!(
             "SELECT trace_id, placed FROM listed WHERE session = ?1 AND is_trial <= ?2 ORDER BY {NEWEST_FIRST}"
         );
@@ -686,29 +688,6 @@ impl RunCatalog {
 }
 
 impl FactsStore {
-    /// The run of a row, with its cost.
-    fn listed(&self, row: &DatabaseRow, is_of_bucket: bool, with_details: bool) -> Option<ListedRun> {
-        let mut run = match self.team().filter(|_| is_of_bucket) {
-            Some(team) => ListedRun::of_bucket(row, team)?,
-            None => ListedRun::of_this_machine(row, self.directory(row.trace_id), with_details),
-        };
-        if let Some(details) = &mut run.details {
-            details.price(self.prices());
-        }
-        Some(run)
-    }
-
-    /// The facts of all runs, as their files are now.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] when the folder of runs is missing or cannot be read.
-    pub fn all(&self, with_details: bool) -> Result<StoreFacts, StoreError> {
-        Ok(self
-            .survey(with_details)?
-            .read(with_details, &CancelToken::default(), |_| ()))
-    }
-
     /// The runs that are known now, and those that have to be read; `None` where nothing has changed since `before`. Where
     /// nothing has been recorded yet, there are no runs.
     ///
@@ -717,7 +696,7 @@ impl FactsStore {
     /// [`StoreError`] when the folder of runs cannot be read.
     pub fn survey_after(&self, before: Option<&RunCatalog>) -> Result<Option<Survey>, StoreError> {
         let survey = match before {
-            None => self.survey(true).map(Some),
+            None => self.survey().map(Some),
             Some(before) => self.survey_again(before),
         };
         match survey {
@@ -728,10 +707,10 @@ impl FactsStore {
 
     fn survey_again(&self, before: &RunCatalog) -> Result<Option<Survey>, StoreError> {
         if !before.database.is_same(self.runs().data_dir()) {
-            return self.survey(true).map(Some);
+            return self.survey().map(Some);
         }
         let Ok(states) = before.database.states() else {
-            return self.survey(true).map(Some);
+            return self.survey().map(Some);
         };
         let survey = self.compare(&states)?;
         let is_same = survey.finds_nothing_new() && survey.known == *before.here;
@@ -745,12 +724,51 @@ impl FactsStore {
         {
             return Ok(None);
         }
-        let kept = self.survey(false)?;
+        let kept = self.survey()?;
         if !before.database.is_in_memory || kept.can_be_kept() {
             return Ok(Some(kept));
         }
         let database = before.database.reopen(self.runs().data_dir());
         Ok(Some(survey.with_database(database.map_err(Some))))
+    }
+}
+
+/// The columns of a [`StoredRun`].
+const ROW: &str = "trace_id, placed, generation, facts, origin";
+
+/// A run as it is stored.
+struct StoredRun {
+    run: TraceId,
+    placed: Option<Timestamp>,
+    generation: i64,
+    facts: Option<String>,
+    is_of_bucket: bool,
+}
+
+impl StoredRun {
+    fn of(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            run: id_at(row, 0)?,
+            placed: time_at(row, 1)?,
+            generation: row.get(2)?,
+            facts: row.get(3)?,
+            is_of_bucket: row.get(4)?,
+        })
+    }
+
+    /// The same with its status now, and its cost.
+    fn listed(self, store: &FactsStore) -> Option<ListedRun> {
+        let Self { run, placed, .. } = self;
+        let facts = self.facts.as_deref();
+        match store.team().filter(|_| self.is_of_bucket) {
+            Some(team) => ListedRun::of_bucket(run, self.generation, facts, team, store.prices()),
+            None => Some(ListedRun::of_this_machine(
+                store.directory(run),
+                placed,
+                facts,
+                store.prices(),
+            )),
+        }
     }
 }
 
@@ -776,8 +794,8 @@ fn attach_bucket(store: &FactsStore, database: &mut RunDatabase) -> Result<bool,
 fn listed(database: &str, origin: u8) -> String {
     format!(
         "SELECT runs.*, status_now(status, trace_id) AS current_status, {origin} AS origin,
-            (SELECT details FROM {database}.details WHERE details.number = runs.number) AS details
-         FROM {database}.runs WHERE facts IS NOT NULL AND is_here(trace_id) = {}",
+            (SELECT facts FROM {database}.facts WHERE facts.number = runs.number) AS facts
+         FROM {database}.runs WHERE status IS NOT NULL AND is_here(trace_id) = {}",
         1 - origin
     )
 }

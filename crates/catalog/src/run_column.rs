@@ -9,7 +9,7 @@ use tracer_sdk::format::{Timestamp, Usd};
 use tracer_sdk::prices::CostSum;
 
 use crate::query::{MODEL_CALLS, NumberField};
-use crate::run_facts::{FURTHER, RunDetails};
+use crate::run_row::{FURTHER, RunRow};
 use crate::store::ListedRun;
 
 /// Columns of the name of a model or a tool.
@@ -159,7 +159,7 @@ impl RunColumn {
                 let ago = run.started().map(|started| units::ago(started, now));
                 (ago.unwrap_or_default(), Tone::Muted)
             }
-            Self::Name => match &run.facts.name {
+            Self::Name => match &run.row.name {
                 Some(name) => (text::one_line(name, 200), Tone::Strong),
                 None => (UNNAMED.to_owned(), Tone::Muted),
             },
@@ -175,7 +175,7 @@ impl RunColumn {
                 let taken = run.duration_until(now).map(units::duration);
                 plain(taken.map(|taken| taken + more).unwrap_or_default())
             }
-            Self::Errors if run.facts.errors > 0 => (units::quantity(run.facts.errors), Tone::Bad),
+            Self::Errors if run.row.errors > 0 => (units::quantity(run.row.errors), Tone::Bad),
             _ => plain(self.number(run, now).map(units::quantity).unwrap_or_default()),
         }
     }
@@ -193,7 +193,7 @@ impl RunColumn {
                 .map(|started| started.to_string())
                 .unwrap_or_default(),
             Self::Duration => {
-                let milliseconds = run.facts.duration_us.map(|duration| duration / 1_000);
+                let milliseconds = run.row.duration_us.map(|duration| duration / 1_000);
                 milliseconds
                     .map(|milliseconds| milliseconds.to_string())
                     .unwrap_or_default()
@@ -202,7 +202,7 @@ impl RunColumn {
                 text::printable(&self.text(run).unwrap_or_default()).into_owned()
             }
             Self::Cost => {
-                let usd = run.details.as_ref().and_then(|details| details.cost.usd());
+                let usd = run.row.cost.as_ref().and_then(CostSum::usd);
                 usd.map(Usd::to_decimal).unwrap_or_default()
             }
             _ => {
@@ -216,7 +216,7 @@ impl RunColumn {
     /// say, or nothing is known.
     #[must_use]
     pub fn words(self, run: &ListedRun) -> Option<String> {
-        let facts = &run.facts;
+        let facts = &run.row;
         match self {
             Self::Status => Some(run.status.as_str().to_owned()),
             Self::Started => run.started().map(units::moment),
@@ -240,17 +240,11 @@ impl RunColumn {
         )
     }
 
-    /// True of a column that needs the details of runs to sort them.
-    #[must_use]
-    pub const fn needs_details(self) -> bool {
-        matches!(self, Self::Cost | Self::Model | Self::Tool)
-    }
-
     /// The expression of SQL that runs are sorted by; NULL where that is unknown.
     pub(crate) fn sort_key(self, now: Timestamp) -> Option<String> {
         let most_called = |calls: &str| {
             format!(
-                "(SELECT key FROM json_each(details, '$.{calls}') ORDER BY key = '{FURTHER}', value ->> '$.n' DESC, key LIMIT 1)"
+                "(SELECT key FROM json_each(facts, '$.{calls}') ORDER BY key = '{FURTHER}', value ->> '$.n' DESC, key LIMIT 1)"
             )
         };
         match self {
@@ -290,7 +284,7 @@ impl RunColumn {
 
     /// The number of a run.
     fn number(self, run: &ListedRun, now: Timestamp) -> Option<u64> {
-        let facts = &run.facts;
+        let facts = &run.row;
         match self {
             Self::Duration => run.duration_until(now),
             Self::Steps => Some(facts.steps),
@@ -306,14 +300,11 @@ impl RunColumn {
     }
 
     fn text(self, run: &ListedRun) -> Option<String> {
-        let most_called = |names: fn(&RunDetails) -> Vec<&str>| {
-            let details = run.details.as_ref()?;
-            names(details).first().map(|name| (*name).to_owned())
-        };
+        let most_called = |names: fn(&RunRow) -> Vec<&str>| Some((*names(&run.row).first()?).to_owned());
         match self {
-            Self::Name => run.facts.name.clone(),
-            Self::Model => most_called(RunDetails::models_by_calls),
-            Self::Tool => most_called(RunDetails::tools_by_calls),
+            Self::Name => run.row.name.clone(),
+            Self::Model => most_called(RunRow::models_by_calls),
+            Self::Tool => most_called(RunRow::tools_by_calls),
             Self::Id => Some(run.directory.trace_id.to_string()),
             Self::Origin => run.origin().map(str::to_owned),
             _ => None,
@@ -332,8 +323,8 @@ fn previewed(run: &ListedRun, number: impl Fn(&RunPreview) -> Option<u64>) -> St
 
 /// The cost of a run that is shown: nothing of one that reports no tokens either.
 fn shown_cost(run: &ListedRun) -> Option<&CostSum> {
-    let cost = run.details.as_ref().map(|details| &details.cost);
-    cost.filter(|cost| cost::is_shown(cost, &run.facts.tokens))
+    let cost = run.row.cost.as_ref();
+    cost.filter(|cost| cost::is_shown(cost, &run.row.tokens))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
+use std::sync::Arc;
 
 use memchr::memmem::Finder;
 use serde_json::Value;
@@ -12,7 +13,7 @@ use tracer_insight::run_steps::{ReadRow, RowSource, RunSteps, TimelineRow};
 use tracer_insight::step_kind::StepKind;
 use tracer_insight::steps::StepSource;
 use tracer_insight::{step_summary, steps, text, units};
-use tracer_runs::{CancelToken, RunReader, Strictness};
+use tracer_runs::{RunReader, Strictness};
 use tracer_sdk::format::{Payload, Record, SPANS_FILE, SpanRecord, Usd};
 use tracer_sdk::prices::Prices;
 
@@ -112,19 +113,29 @@ pub struct StepHit {
     pub number: Option<SortedNumber>,
 }
 
-/// The hits of several runs in the order of their numbers, the first `limit` of them, each with the place of its run.
-#[derive(Debug, Default)]
-pub struct SortedHits {
-    hits: Vec<(usize, StepHit)>,
+/// The hits of several runs in the order of their numbers, the first `limit` of them, each with its run and the place of that.
+#[derive(Debug)]
+pub struct SortedHits<Run = Arc<ListedRun>> {
+    hits: Vec<(usize, Run, StepHit)>,
     /// Set where there may be more.
     pub more: bool,
 }
 
-impl SortedHits {
+impl<Run> Default for SortedHits<Run> {
+    fn default() -> Self {
+        Self {
+            hits: Vec::new(),
+            more: false,
+        }
+    }
+}
+
+impl<Run: Clone> SortedHits<Run> {
     /// Adds the hits of the run at a place.
-    pub fn add(&mut self, run: usize, found: RunHits, limit: usize) {
+    pub fn add(&mut self, at: usize, run: &Run, found: RunHits, limit: usize) {
         self.more |= found.more;
-        self.hits.extend(found.hits.into_iter().map(|hit| (run, hit)));
+        let hits = found.hits.into_iter();
+        self.hits.extend(hits.map(|hit| (at, run.clone(), hit)));
         if self.hits.len() > limit.saturating_mul(2).max(1_000) {
             self.cut(limit);
         }
@@ -132,14 +143,15 @@ impl SortedHits {
 
     /// The first `limit` hits, and whether there may be more. Of equal ones that of the newer run comes first.
     #[must_use]
-    pub fn finish(mut self, limit: usize) -> (Vec<(usize, StepHit)>, bool) {
+    pub fn finish(mut self, limit: usize) -> (Vec<(Run, StepHit)>, bool) {
         self.cut(limit);
-        (self.hits, self.more)
+        let hits = self.hits.into_iter().map(|(_, run, hit)| (run, hit));
+        (hits.collect(), self.more)
     }
 
     fn cut(&mut self, limit: usize) {
         self.hits
-            .sort_by_key(|(run, hit)| (Reverse(hit.number), *run, hit.step));
+            .sort_by_key(|(at, _, hit)| (Reverse(hit.number), *at, hit.step));
         self.more |= self.hits.len() > limit;
         self.hits.truncate(limit);
     }
@@ -154,20 +166,8 @@ pub struct RunHits {
     pub more: bool,
 }
 
-/// Searches runs in several threads. `found` is called for each run, with its place among `runs`, as soon as it is searched;
-/// of a run at most `wanted.limit` hits are given. What cannot be read has no hits.
-pub fn search(
-    runs: &[&ListedRun],
-    wanted: &StepSearch<'_>,
-    cancel: &CancelToken,
-    found: impl FnMut(usize, RunHits),
-) {
-    let search = |run: &&ListedRun| hits(run, wanted).unwrap_or_default();
-    workers::each(runs, threads(runs), cancel, search, found);
-}
-
-/// The number of threads that search runs.
-fn threads(runs: &[&ListedRun]) -> usize {
+/// The number of threads that read the steps of runs.
+pub(crate) fn reading_threads(runs: &[ListedRun]) -> usize {
     if runs.iter().any(|run| run.origin().is_some()) {
         MAX_FETCHING
     } else {
@@ -175,19 +175,8 @@ fn threads(runs: &[&ListedRun]) -> usize {
     }
 }
 
-/// Finds out which runs match a query by their steps, in several threads. `found` is called for each run, with its place among
-/// `runs`, and whether it matches.
-pub(crate) fn match_steps(
-    runs: &[&ListedRun],
-    test: &StepTest,
-    cancel: &CancelToken,
-    found: impl FnMut(usize, bool),
-) {
-    let check = |run: &&ListedRun| matches_by_steps(run, test);
-    workers::each(runs, threads(runs), cancel, check, found);
-}
-
-fn matches_by_steps(run: &ListedRun, test: &StepTest) -> bool {
+/// True of a run that matches a query by its steps.
+pub(crate) fn matches_by_steps(run: &ListedRun, test: &StepTest) -> bool {
     // A run that cannot be fetched is counted by its bucket.
     let Ok(lease) = run.fetch() else {
         return false;
@@ -210,10 +199,15 @@ fn matches_by_steps(run: &ListedRun, test: &StepTest) -> bool {
     steps.matches(!run.status.is_open())
 }
 
-fn hits(run: &ListedRun, wanted: &StepSearch<'_>) -> io::Result<RunHits> {
+/// The hits in a run; none in one that cannot be read.
+pub(crate) fn hits(run: &ListedRun, wanted: &StepSearch<'_>) -> RunHits {
+    find(run, wanted).unwrap_or_default()
+}
+
+fn find(run: &ListedRun, wanted: &StepSearch<'_>) -> io::Result<RunHits> {
     let StepSearch { test, limit, .. } = *wanted;
     let _lease = run.fetch().map_err(io::Error::other)?;
-    let is_open = run.facts.is_open();
+    let is_open = run.row.is_open();
     let needle = test.needle_of_hits();
     let scanned = match scan(&run.directory.path, test.needles(), needle) {
         Ok(scanned) => scanned,
@@ -267,7 +261,7 @@ fn hits(run: &ListedRun, wanted: &StepSearch<'_>) -> io::Result<RunHits> {
                     hits: vec![hit],
                     ..RunHits::default()
                 };
-                sorted.add(0, of_this, limit);
+                sorted.add(0, &(), of_this, limit);
             }
         }
     }
@@ -470,13 +464,15 @@ fn around(said: &str, text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use tracer_runs::CancelToken;
+    use tracer_sdk::format::TraceId;
     use tracer_sdk::{Config, Run, llm_call, tool_call};
 
     use super::*;
     use crate::FactsStore;
     use crate::query::RunQuery;
-    use crate::run_catalog::RunOrder;
-    use crate::test_support::{SampleRun, SampleSpan, Sandbox, ordered};
+    use crate::run_catalog::{RunCatalog, RunOrder};
+    use crate::test_support::{SampleRun, SampleSpan, Sandbox, listed, ordered};
 
     fn test(query: &str) -> StepTest {
         StepTest::new(&query.parse::<RunQuery>().unwrap())
@@ -509,9 +505,12 @@ mod tests {
         sandbox
     }
 
+    fn candidates(runs: &RunCatalog) -> Vec<TraceId> {
+        runs.candidates(&RunQuery::default(), true, units::now()).unwrap()
+    }
+
     fn found(sandbox: &Sandbox, query: &str, limit: usize) -> Vec<(usize, String)> {
-        let runs = FactsStore::new(sandbox.path()).all(true).unwrap().runs;
-        let runs: Vec<&ListedRun> = runs.iter().collect();
+        let runs = sandbox.catalog();
         let mut found = Vec::new();
         let wanted = StepSearch {
             test: &test(query),
@@ -519,9 +518,15 @@ mod tests {
             order: None,
             prices: &Prices::default(),
         };
-        search(&runs, &wanted, &CancelToken::default(), |_, run| {
-            found.extend(run.hits.into_iter().map(|hit| (hit.step, hit.excerpt)));
-        });
+        let searched = runs.search(
+            &candidates(&runs),
+            &wanted,
+            &CancelToken::default(),
+            |_, _, run| {
+                found.extend(run.hits.into_iter().map(|hit| (hit.step, hit.excerpt)));
+            },
+        );
+        searched.unwrap();
         found
     }
 
@@ -559,8 +564,7 @@ mod tests {
         let sandbox = store();
         let slow = SampleSpan::tool(1, "search_kb", &json!({"query": "slow"}), &json!(1)).taking(90);
         sandbox.write(&SampleRun::new(3, "slow-agent").span(slow));
-        let runs = FactsStore::new(sandbox.path()).all(true).unwrap().runs;
-        let runs: Vec<&ListedRun> = runs.iter().collect();
+        let runs = sandbox.catalog();
         let sorted = |query: &str, order, limit| {
             let wanted = StepSearch {
                 test: &test(query),
@@ -569,9 +573,11 @@ mod tests {
                 prices: &Prices::default(),
             };
             let mut hits = SortedHits::default();
-            search(&runs, &wanted, &CancelToken::default(), |at, run| {
-                hits.add(at, run, limit);
+            let cancel = CancelToken::default();
+            let searched = runs.search(&candidates(&runs), &wanted, &cancel, |at, _, run| {
+                hits.add(at, &(), run, limit);
             });
+            searched.unwrap();
             let (hits, more) = hits.finish(limit);
             let numbers = hits.iter().filter_map(|(_, hit)| Some(hit.number?.words()));
             (numbers.collect::<Vec<_>>().join(" "), more)
@@ -617,15 +623,10 @@ mod tests {
     #[test]
     fn runs_match_by_their_steps() {
         let sandbox = store();
-        let runs = FactsStore::new(sandbox.path()).all(true).unwrap().runs;
-        let runs: Vec<&ListedRun> = runs.iter().collect();
+        let runs = listed(&FactsStore::new(sandbox.path()));
         let matching = |query: &str| {
-            let mut matching = vec![false; runs.len()];
-            let cancel = CancelToken::default();
-            match_steps(&runs, &test(query), &cancel, |at, matches| {
-                matching[at] = matches;
-            });
-            matching
+            let matches = runs.iter().map(|run| matches_by_steps(run, &test(query)));
+            matches.collect::<Vec<_>>()
         };
         assert_eq!(matching("refund shipping"), [false, true]);
         assert_eq!(matching("-refund"), [true, false]);
@@ -648,7 +649,7 @@ mod tests {
         let runs = sandbox.catalog();
         let matching = |query: &str| {
             let runs = ordered(&runs, query, RunOrder::default()).into_iter();
-            runs.map(|run| run.facts.name.unwrap_or_default())
+            runs.map(|run| run.row.name.unwrap_or_default())
                 .collect::<Vec<_>>()
         };
         assert_eq!(matching("not_run_calls:1"), ["asking"]);

@@ -3,9 +3,9 @@
 use tracer_runs::{RunDirectory, RunSummary, SelectError, StoreError, steps_before_latest};
 use tracer_sdk::format::{Timestamp, TraceId};
 
-use crate::database::{DatabaseRow, RunDatabase};
+use crate::database::RunDatabase;
 use crate::mirror::{FetchError, RunLease, TeamStore};
-use crate::store::{FactsStore, ListedRun};
+use crate::store::FactsStore;
 
 /// Characters of a short ID at least.
 const MIN_SHORT_ID: usize = 8;
@@ -75,8 +75,8 @@ impl FactsStore {
             None => Ok(RunLease::unheld(run.clone())),
             Some(team) => {
                 let database = team.mirror().database();
-                let row = database.and_then(|database| database.run(run.trace_id).ok()?);
-                team.fetch(run.trace_id, row.ok_or(FetchError::Gone)?.generation)
+                let generation = database.and_then(|database| database.generation(run.trace_id).ok()?);
+                team.fetch(run.trace_id, generation.ok_or(FetchError::Gone)?)
             }
         }
     }
@@ -90,7 +90,7 @@ impl FactsStore {
             let found = team
                 .mirror()
                 .database()
-                .and_then(|database| database.run(run).ok()?);
+                .and_then(|database| database.generation(run).ok()?);
             found.is_some() && !(is_here && team.has_changed_here(&here))
         };
         match self.team().filter(|team| is_mirrored(team)) {
@@ -170,14 +170,11 @@ impl Both<'_> {
 
     /// True of a run of this machine that is read from here.
     fn is_read_here(&self, run: &RunDirectory) -> bool {
-        let is_mirrored = self.database.run(run.trace_id).is_ok_and(|row| row.is_some());
+        let is_mirrored = self
+            .database
+            .generation(run.trace_id)
+            .is_ok_and(|found| found.is_some());
         !is_mirrored || self.team.has_changed_here(run)
-    }
-
-    fn listed(&self, rows: &[DatabaseRow]) -> Vec<ListedRun> {
-        rows.iter()
-            .filter_map(|row| ListedRun::of_bucket(row, self.team))
-            .collect()
     }
 
     fn before_newest(&self, steps: usize) -> Result<RunDirectory, SelectError> {
@@ -192,12 +189,10 @@ impl Both<'_> {
         let from_here = |run: TraceId| here.iter().any(|summary| summary.directory.trace_id == run);
         // As many more as may be read from here instead.
         let limit = steps.saturating_add(1).saturating_add(here.len());
-        let rows = self.database.newest(limit).unwrap_or_default();
-        let mut all: Vec<(Option<Timestamp>, RunDirectory)> = self
-            .listed(&rows)
-            .into_iter()
-            .filter(|run| !from_here(run.directory.trace_id))
-            .map(|run| (run.started(), run.directory))
+        let mirrored = self.database.newest(limit).unwrap_or_default().into_iter();
+        let mut all: Vec<(Option<Timestamp>, RunDirectory)> = mirrored
+            .filter(|(run, _)| !from_here(*run))
+            .map(|(run, started)| (started, self.team.mirror().directory(run)))
             .collect();
         all.extend(here.into_iter().map(|run| (run.started(), run.directory)));
         all.sort_by(|one, other| {
@@ -255,9 +250,9 @@ impl Both<'_> {
             .filter(|run| self.is_read_here(&run.directory))
             .map(|run| run.directory.trace_id)
             .collect();
-        let rows = self.database.named(name).unwrap_or_default();
-        let mirrored = self.listed(&rows).into_iter().map(|run| run.directory);
-        found.extend(mirrored.filter(|run| !changed.contains(&run.trace_id)));
+        let mirrored = self.database.named(name).unwrap_or_default();
+        let mirrored = mirrored.into_iter().filter(|run| !changed.contains(run));
+        found.extend(mirrored.map(|run| self.team.mirror().directory(run)));
         Ok(found)
     }
 }

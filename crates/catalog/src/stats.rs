@@ -14,7 +14,7 @@ pub use column::StatsColumn;
 pub use runs_behind::RunsBehind;
 
 use crate::latencies::{Latencies, rank};
-use crate::run_facts::{CallTotals, agent};
+use crate::run_row::{CallTotals, agent};
 use crate::store::ListedRun;
 
 tracer_sdk::words! {
@@ -182,35 +182,39 @@ impl StatsSums {
     pub(crate) fn add_run(&mut self, run: &ListedRun) {
         self.all.add(run, None, None);
         let Some(by) = self.by else { return };
-        let details = run.details.as_ref();
+        let row = &run.row;
         let mut in_group = |group: Option<&str>, calls: Option<&CallTotals>, errors: Option<u64>| {
             let group = group.map(str::to_owned);
             self.groups.entry(group).or_default().add(run, calls, errors);
         };
         match by {
             Grouping::Model | Grouping::Tool => {
-                let calls = details.map(|details| match by {
-                    Grouping::Model => &details.models,
-                    _ => &details.tools,
-                });
-                for (name, calls) in calls.into_iter().flatten() {
+                let calls = match by {
+                    Grouping::Model => &row.models,
+                    _ => &row.tools,
+                };
+                for (name, calls) in calls {
                     in_group(Some(name), Some(calls), None);
                 }
             }
-            Grouping::Name => in_group(agent(run.facts.name.as_deref()), None, None),
-            Grouping::Day => in_group(run.facts.started_us.map(day).as_deref(), None, None),
-            Grouping::Commit => in_group(details.and_then(|details| details.commit()), None, None),
+            Grouping::Name => in_group(agent(run.row.name.as_deref()), None, None),
+            Grouping::Day => in_group(run.row.started_us.map(day).as_deref(), None, None),
+            Grouping::Commit => in_group(row.commit(), None, None),
             Grouping::Tag => {
-                let tags = details.map(|details| &details.tags).into_iter().flatten();
-                let mut names = tags.map(|(key, value)| format!("{key}={value}")).peekable();
+                let mut names = row
+                    .tags
+                    .iter()
+                    .map(|(key, value)| format!("{key}={value}"))
+                    .peekable();
                 if names.peek().is_none() {
                     in_group(None, None, None);
                 }
                 names.for_each(|name| in_group(Some(&name), None, None));
             }
             Grouping::Error => {
-                let errors = details.map(|details| &details.failures).into_iter().flatten();
-                errors.for_each(|(error, occurred)| in_group(Some(error), None, Some(occurred.count)));
+                row.failures
+                    .iter()
+                    .for_each(|(error, occurred)| in_group(Some(error), None, Some(occurred.count)));
             }
         }
     }
@@ -274,7 +278,7 @@ struct Sums {
 impl Sums {
     /// Adds a run, or its calls of one model or tool, or one type of its errors.
     fn add(&mut self, run: &ListedRun, calls: Option<&CallTotals>, errors: Option<u64>) {
-        let facts = &run.facts;
+        let facts = &run.row;
         self.runs += 1;
         if let Some(errors) = errors {
             self.errors = Some(self.errors.unwrap_or(0).saturating_add(errors));
@@ -300,10 +304,7 @@ impl Sums {
             self.durations.extend(facts.duration_us);
             self.tokens.add(&facts.tokens);
             let cost = self.cost.get_or_insert_default();
-            match &run.details {
-                Some(details) => cost.add(&details.cost),
-                None => cost.unpriced = cost.unpriced.saturating_add(facts.llm_calls),
-            }
+            cost.add(&facts.cost.unwrap_or_default());
             1
         };
         if let Some(started) = facts.started_us {

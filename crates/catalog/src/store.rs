@@ -13,22 +13,24 @@ use tracer_runs::{RunDirectory, RunStore, RunSummary, StoreError};
 use tracer_sdk::format::{Timestamp, TraceId};
 use tracer_sdk::prices::Prices;
 
-use crate::database::{DatabaseRow, RunDatabase};
-use crate::database_file::DatabaseError;
+use crate::database::RunDatabase;
 use crate::mirror::{FetchError, RunLease, TeamStore};
-use crate::run_facts::{self, RunDetails, RunFacts};
+use crate::run_row::{self, RunRow, status_now};
 
 /// The facts of the runs of a data directory.
 ///
 /// ```
 /// use tracer_catalog::FactsStore;
+/// use tracer_runs::CancelToken;
 /// use tracer_sdk::testing::capture;
 ///
 /// let folder = tempfile::tempdir()?;
 /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-/// let listed = FactsStore::new(folder.path()).all(false)?;
-/// assert_eq!(listed.runs[0].facts.name.as_deref(), Some("captured"));
-/// assert_eq!(listed.runs[0].facts.tool_calls, 1);
+/// let survey = FactsStore::new(folder.path()).survey()?;
+/// let runs = survey.open(&CancelToken::default(), |_| ())?;
+/// let id = runs.census(true)?.ids[0];
+/// let run = runs.run(id)?.expect("it is there");
+/// assert_eq!((run.row.name.as_deref(), run.row.tool_calls), (Some("captured"), 1));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -40,17 +42,15 @@ pub struct FactsStore {
     pub(crate) long_readings: Arc<Mutex<HashMap<TraceId, (Instant, Duration)>>>,
 }
 
-/// A run of a store, with its facts.
+/// A run of a store, as it is now.
 #[derive(Debug, Clone)]
 pub struct ListedRun {
     /// Its directory.
     pub directory: RunDirectory,
     /// Its status now.
     pub status: RunStatus,
-    /// Its numbers and times.
-    pub facts: RunFacts,
-    /// Its details, where they were wanted. They are as large as everything else.
-    pub details: Option<Box<RunDetails>>,
+    /// All else that is known of it.
+    pub row: RunRow,
     /// By which it is placed: its start, or else when its directory was last changed.
     placed: Option<Timestamp>,
     /// Of a run in a bucket, where its files come from.
@@ -66,22 +66,11 @@ struct RemoteRun {
     generation: i64,
 }
 
-/// Equality of facts and details; the time of reading says nothing.
+/// Equality of what is known; the time of reading says nothing.
 impl PartialEq for ListedRun {
     fn eq(&self, other: &Self) -> bool {
-        (
-            &self.directory,
-            self.status,
-            &self.facts,
-            &self.details,
-            self.placed,
-        ) == (
-            &other.directory,
-            other.status,
-            &other.facts,
-            &other.details,
-            other.placed,
-        )
+        (&self.directory, self.status, &self.row, self.placed)
+            == (&other.directory, other.status, &other.row, other.placed)
     }
 }
 
@@ -89,14 +78,14 @@ impl ListedRun {
     /// The start of the run, if it can be read.
     #[must_use]
     pub fn started(&self) -> Option<Timestamp> {
-        self.facts.started()
+        self.row.started()
     }
 
     /// The duration of the run, until now while it is running, in microseconds; unknown of an interrupted one.
     #[must_use]
     pub(crate) fn duration_until(&self, now: Timestamp) -> Option<u64> {
         let so_far = || u64::try_from(now.microseconds_since(self.started()?)).ok();
-        self.facts
+        self.row
             .duration_us
             .or_else(|| so_far().filter(|_| self.status == RunStatus::Running))
     }
@@ -118,76 +107,70 @@ impl ListedRun {
     pub fn of_summary(summary: &RunSummary, preview: Option<RunPreview>) -> Self {
         Self {
             unread: preview.map(Box::new),
-            ..Self::new(summary.directory.clone(), run_facts::of_summary(summary), None)
+            ..Self::new(summary.directory.clone(), run_row::of_summary(summary))
         }
     }
 
-    fn new(directory: RunDirectory, facts: RunFacts, details: Option<Box<RunDetails>>) -> Self {
+    fn new(directory: RunDirectory, row: RunRow) -> Self {
         Self {
-            status: facts.status_now(&directory),
-            placed: facts.started(),
+            status: status_now(row.recorded_status, &directory),
+            placed: row.started(),
             directory,
-            facts,
-            details,
+            row,
             remote: None,
             unread: None,
         }
     }
 
-    /// A run of this machine. Where what is kept of it is damaged, its files have it.
-    pub(crate) fn of_this_machine(row: &DatabaseRow, directory: RunDirectory, with_details: bool) -> Self {
-        let facts = row
-            .facts
-            .as_deref()
-            .and_then(|text| serde_json::from_str(text).ok());
-        let details = row
-            .details
-            .as_deref()
-            .and_then(|text| serde_json::from_str(text).ok());
-        let (facts, details) = match (facts, details) {
-            (Some(facts), details) if details.is_some() || !with_details => (facts, details),
-            _ => {
-                let read = run_facts::read(&directory);
-                (read.facts, with_details.then(|| Box::new(read.details)))
-            }
-        };
+    /// A run of this machine by what is kept of it. Where that is damaged, its files have it.
+    pub(crate) fn of_this_machine(
+        directory: RunDirectory,
+        placed: Option<Timestamp>,
+        facts: Option<&str>,
+        prices: &Prices,
+    ) -> Self {
+        let kept = facts.and_then(|facts| serde_json::from_str(facts).ok());
+        let mut row = kept.unwrap_or_else(|| run_row::read(&directory).row);
+        row.price(prices);
         Self {
-            placed: row.placed,
-            ..Self::new(directory, facts, details)
+            placed,
+            ..Self::new(directory, row)
         }
     }
 
     /// Why its numbers cannot be shown: what is wrong with its metadata or its log; empty where only its start is missing.
     #[must_use]
     pub fn problem(&self) -> Option<&str> {
-        let has_no_start = self.facts.started_us.is_none();
-        self.facts.problem.as_deref().or(has_no_start.then_some(""))
+        let has_no_start = self.row.started_us.is_none();
+        self.row.problem.as_deref().or(has_no_start.then_some(""))
     }
 
-    /// The steps of the run as a list shows them; `None` without its details. Of a running one more is to come.
+    /// The steps of the run as a list shows them; `None` of one that was not read. Of a running one more is to come.
     ///
     /// ```
+    /// use tracer_catalog::FactsStore;
+    /// use tracer_runs::RunStore;
     /// use tracer_sdk::testing::capture;
     ///
     /// let folder = tempfile::tempdir()?;
     /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let run = &tracer_catalog::FactsStore::new(folder.path()).all(true)?.runs[0];
-    /// let preview = run.preview().expect("it has details");
-    /// assert_eq!((preview.steps, preview.is_whole), (run.facts.steps, true));
+    /// let run = &FactsStore::read(RunStore::new(folder.path()).list_directories()?)[0];
+    /// let preview = run.preview().expect("it was read");
+    /// assert_eq!((preview.steps, preview.is_whole), (run.row.steps, true));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
     pub fn preview(&self) -> Option<RunPreview> {
-        let Some(details) = &self.details else {
+        if self.row.cost.is_none() {
             return self.unread.as_deref().cloned();
-        };
+        }
         Some(RunPreview {
-            steps: self.facts.steps,
-            tokens: self.facts.tokens.total_tokens,
-            token_shares: step_summary::token_shares(&self.facts.tokens),
+            steps: self.row.steps,
+            tokens: self.row.tokens.total_tokens,
+            token_shares: step_summary::token_shares(&self.row.tokens),
             is_whole: self.status != RunStatus::Running,
-            subtitle: details.subtitle.clone(),
-            path: details.path.clone(),
+            subtitle: self.row.subtitle.clone(),
+            path: self.row.path.clone(),
         })
     }
 
@@ -209,19 +192,22 @@ impl ListedRun {
         }
     }
 
-    /// A run of a bucket; `None` when it was removed, or what is kept of it is damaged.
-    pub(crate) fn of_bucket(row: &DatabaseRow, team: &Arc<TeamStore>) -> Option<Self> {
-        let facts: RunFacts = serde_json::from_str(row.facts.as_ref()?).ok()?;
-        let details = row
-            .details
-            .as_ref()
-            .and_then(|details| serde_json::from_str(details).ok());
+    /// A run of a bucket by what is kept of it; `None` where that is damaged.
+    pub(crate) fn of_bucket(
+        run: TraceId,
+        generation: i64,
+        facts: Option<&str>,
+        team: &Arc<TeamStore>,
+        prices: &Prices,
+    ) -> Option<Self> {
+        let mut row: RunRow = serde_json::from_str(facts?).ok()?;
+        row.price(prices);
         Some(Self {
             remote: Some(RemoteRun {
                 team: Arc::clone(team),
-                generation: row.generation,
+                generation,
             }),
-            ..Self::new(team.mirror().directory(row.trace_id), facts, details)
+            ..Self::new(team.mirror().directory(run), row)
         })
     }
 
@@ -229,20 +215,6 @@ impl ListedRun {
     pub(crate) fn placed(&self) -> Option<Timestamp> {
         self.placed
     }
-}
-
-/// The runs of a store, the newest first, those of one instant by ID: the order of
-/// [`RunStore::list`](tracer_runs::RunStore::list).
-#[derive(Debug, Default)]
-pub struct StoreFacts {
-    /// The runs.
-    pub runs: Vec<ListedRun>,
-    /// Runs that are missing because reading was cancelled.
-    pub unread: usize,
-    /// Why facts could not be kept; they are read again the next time then.
-    pub not_kept: Option<DatabaseError>,
-    /// Why runs of the bucket that is read as well are missing.
-    pub unread_bucket: Option<DatabaseError>,
 }
 
 /// The progress of reading.
@@ -322,11 +294,11 @@ impl FactsStore {
     /// The facts of some runs, read from their files.
     pub fn read(directories: impl IntoIterator<Item = RunDirectory>) -> Vec<ListedRun> {
         let read = |directory: RunDirectory| {
-            let mut read = run_facts::read(&directory);
-            read.details.price(&Prices::default());
+            let mut row = run_row::read(&directory).row;
+            row.price(&Prices::default());
             ListedRun {
-                placed: placed(&directory, &read.facts),
-                ..ListedRun::new(directory, read.facts, Some(Box::new(read.details)))
+                placed: placed(&directory, &row),
+                ..ListedRun::new(directory, row)
             }
         };
         directories.into_iter().map(read).collect()
@@ -342,8 +314,8 @@ impl FactsStore {
 }
 
 /// The place of a run among others: its start, or else when its directory was last changed.
-pub(crate) fn placed(directory: &RunDirectory, facts: &RunFacts) -> Option<Timestamp> {
-    facts.started().or_else(|| {
+pub(crate) fn placed(directory: &RunDirectory, row: &RunRow) -> Option<Timestamp> {
+    row.started().or_else(|| {
         let changed = fs::metadata(&directory.path).ok()?.modified().ok()?;
         let since = changed.duration_since(UNIX_EPOCH).ok()?;
         let microseconds = i64::try_from(since.as_micros()).ok()?;

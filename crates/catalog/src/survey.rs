@@ -8,10 +8,10 @@ use std::time::{Duration, Instant, SystemTime};
 use tracer_runs::{CancelToken, RunDirectory, StoreError};
 use tracer_sdk::format::{Timestamp, TraceId};
 
-use crate::database::{FactsTexts, KnownState, RunDatabase, RunToStore};
+use crate::database::{KnownState, RunDatabase, RunToStore};
 use crate::database_file::DatabaseError;
 use crate::files_stamp::FilesStamp;
-use crate::run_facts::{self, FullReading};
+use crate::run_row::{self, FullReading};
 use crate::store::{FactsStore, ReadingProgress, placed};
 use crate::workers;
 
@@ -64,8 +64,8 @@ impl FactsStore {
     /// # Errors
     ///
     /// [`StoreError`] when the folder of runs is missing or cannot be read.
-    pub fn survey(&self, with_details: bool) -> Result<Survey, StoreError> {
-        let (database, known) = self.kept(with_details);
+    pub fn survey(&self) -> Result<Survey, StoreError> {
+        let (database, known) = self.kept();
         let survey = self.compare(&known)?;
         Ok(survey.with_database(database))
     }
@@ -138,7 +138,7 @@ impl FactsStore {
     }
 
     /// The database, and the states of the runs in it.
-    fn kept(&self, with_details: bool) -> KeptStates {
+    fn kept(&self) -> KeptStates {
         if !self.runs().runs_dir().is_dir() {
             return (Err(None), HashMap::new());
         }
@@ -147,7 +147,7 @@ impl FactsStore {
         for _ in 0..2 {
             match RunDatabase::of_this_machine(self.runs().data_dir()) {
                 Err(error) => return (Err(Some(error)), HashMap::new()),
-                Ok(database) => match database.check(with_details).and_then(|()| database.states()) {
+                Ok(database) => match database.states() {
                     Ok(states) => return (Ok(database), states),
                     Err(error) => failure = Some(error),
                 },
@@ -282,7 +282,8 @@ struct FactsWriter<'a> {
     has_lost_runs: bool,
     /// Why runs are not kept.
     not_kept: Option<DatabaseError>,
-    waiting: Vec<(TraceId, RunReading, FactsTexts)>,
+    /// Each with its row as JSON.
+    waiting: Vec<(TraceId, RunReading, String)>,
     gone: Vec<TraceId>,
     last_write: Instant,
 }
@@ -311,8 +312,8 @@ impl<'a> FactsWriter<'a> {
     }
 
     fn add(&mut self, run: TraceId, read: RunReading) -> Result<(), DatabaseError> {
-        let state = FactsTexts::of_reading(&read.read);
-        self.waiting.extend(state.map(|state| (run, read, state)));
+        let facts = serde_json::to_string(&read.read.row).ok();
+        self.waiting.extend(facts.map(|facts| (run, read, facts)));
         if self.waiting.len() >= RUNS_PER_WRITE || self.last_write.elapsed() >= MAX_UNWRITTEN {
             self.write()?;
         }
@@ -321,14 +322,14 @@ impl<'a> FactsWriter<'a> {
 
     /// Writes what waits. After a failure nothing more is kept: a disk is full, or another process writes.
     fn write(&mut self) -> Result<(), DatabaseError> {
-        let runs = self.waiting.iter().map(|(trace_id, read, state)| RunToStore {
+        let runs = self.waiting.iter().map(|(trace_id, read, facts)| RunToStore {
             trace_id: *trace_id,
             files: read.files.bytes(),
             is_settled: read.is_settled,
             placed: read.placed,
             generation: 0,
             partition: "",
-            state: Some(state),
+            facts: Some((facts, "null")),
         });
         let runs: Vec<RunToStore<'_>> = runs.collect();
         if !runs.is_empty() || !self.gone.is_empty() {
@@ -388,18 +389,18 @@ impl RunReading {
         let began = Instant::now();
         let before = FilesStamp::of(&directory.path, true);
         let is_settled = before.is_settled();
-        let read = run_facts::read(directory);
+        let read = run_row::read(directory);
         if !directory.path.is_dir() {
             return None;
         }
         let is_same = FilesStamp::of(&directory.path, true) == before;
-        let mut files = FilesStamp::of(&directory.path, read.facts.is_open());
-        if read.facts.started_us.is_none() {
+        let mut files = FilesStamp::of(&directory.path, read.row.is_open());
+        if read.row.started_us.is_none() {
             files.add_directory(&directory.path);
         }
         Some(Self {
             is_settled: is_same && read.is_complete && is_settled,
-            placed: placed(directory, &read.facts),
+            placed: placed(directory, &read.row),
             read,
             files,
             took: began.elapsed(),

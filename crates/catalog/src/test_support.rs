@@ -8,7 +8,7 @@ use tracer_insight::units::now;
 use tracer_runs::CancelToken;
 
 use crate::query::RunQuery;
-use crate::{FactsStore, ListedRun, RunCatalog, RunOrder, SelectedRuns};
+use crate::{DatabaseError, FactsStore, ListedRun, RunCatalog, RunOrder, SelectedRuns};
 
 /// A data directory.
 pub(crate) struct Sandbox {
@@ -202,7 +202,7 @@ impl Sandbox {
     }
 
     pub(crate) fn database(&self) -> PathBuf {
-        self.path().join("cache/facts-11.sqlite")
+        self.path().join("cache/facts-12.sqlite")
     }
 
     pub(crate) fn catalog(&self) -> RunCatalog {
@@ -221,8 +221,27 @@ impl Sandbox {
 
 /// All runs of a store.
 pub(crate) fn opened(store: &FactsStore) -> RunCatalog {
-    let survey = store.survey(true).unwrap();
+    let survey = store.survey().unwrap();
     survey.open(&CancelToken::default(), |_| ()).unwrap()
+}
+
+/// All runs of a store, the newest first; asked again where the database turns out to be damaged, as commands do.
+pub(crate) fn listed(store: &FactsStore) -> Vec<ListedRun> {
+    let list = || {
+        let runs = store.survey().unwrap().open(&CancelToken::default(), |_| ())?;
+        newest(&runs)
+    };
+    match list() {
+        Err(error) if error.is_made_again() => list().unwrap(),
+        listed => listed.unwrap(),
+    }
+}
+
+/// All runs, the newest first.
+pub(crate) fn newest(runs: &RunCatalog) -> Result<Vec<ListedRun>, DatabaseError> {
+    let cancel = CancelToken::default();
+    let all = runs.select(&RunQuery::default(), true, now(), &cancel, |_| ())?;
+    runs.page(&all, RunOrder::default(), 0, usize::MAX)
 }
 
 /// The runs that a query selects.
@@ -234,7 +253,7 @@ pub(crate) fn selected(runs: &RunCatalog, query: &RunQuery) -> SelectedRuns {
 /// The same in an order.
 pub(crate) fn ordered(runs: &RunCatalog, query: &str, order: RunOrder) -> Vec<ListedRun> {
     let selection = selected(runs, &query.parse().unwrap());
-    runs.page(&selection, order, 0, usize::MAX, true).unwrap()
+    runs.page(&selection, order, 0, usize::MAX).unwrap()
 }
 
 /// Chats of three sessions and a run of none, from the first second of a day to the sixth.
@@ -259,6 +278,6 @@ pub(crate) fn chats() -> (Sandbox, RunCatalog) {
 
 /// The second of the day in which each run started.
 pub(crate) fn seconds(runs: &[ListedRun]) -> Vec<i64> {
-    let second = |run: &ListedRun| run.facts.started_us.unwrap() / 1_000_000 % 86_400;
+    let second = |run: &ListedRun| run.row.started_us.unwrap() / 1_000_000 % 86_400;
     runs.iter().map(second).collect()
 }

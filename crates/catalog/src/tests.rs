@@ -11,12 +11,11 @@ use tracer_insight::units::now;
 use tracer_runs::{CancelToken, RunStore, StoreError};
 use tracer_sdk::format::{TraceId, Usage};
 
-use crate::query::RunQuery;
-use crate::test_support::{SampleRun, SampleSpan, Sandbox, id};
-use crate::{DatabaseError, FactsStore, ListedRun, RunCatalog, RunOrder, run_facts};
+use crate::test_support::{SampleRun, SampleSpan, Sandbox, id, listed, newest};
+use crate::{DatabaseError, FactsStore, ListedRun, RunCatalog, run_row};
 
 fn facts(sandbox: &Sandbox) -> Vec<ListedRun> {
-    FactsStore::new(sandbox.path()).all(true).unwrap().runs
+    listed(&FactsStore::new(sandbox.path()))
 }
 
 /// What a full reading gives, which is the same whether the log is read once, or every record of it whole.
@@ -25,22 +24,20 @@ fn read(sandbox: &Sandbox) -> Vec<ListedRun> {
     let (kept, aside) = (sandbox.path().join("cache"), sandbox.path().join("aside"));
     let _ = fs::rename(&kept, &aside);
     let store = FactsStore::new(sandbox.path());
-    let runs = store.all(true).unwrap().runs;
+    let runs = listed(&store);
     let _ = fs::remove_dir_all(&kept);
     let _ = fs::rename(&aside, &kept);
     for run in &runs {
-        let whole = run_facts::read_records(&run.directory);
-        let mut details = whole.details;
-        details.price(store.prices());
-        assert_eq!(run.facts, whole.facts, "of {:?}", run.directory);
-        assert_eq!(run.details.as_deref(), Some(&details), "of {:?}", run.directory);
+        let mut whole = run_row::read_records(&run.directory).row;
+        whole.price(store.prices());
+        assert_eq!(run.row, whole, "of {:?}", run.directory);
     }
     runs
 }
 
 /// Number of runs that a listing would have to read.
 fn unread(sandbox: &Sandbox) -> usize {
-    FactsStore::new(sandbox.path()).survey(true).unwrap().unread().0
+    FactsStore::new(sandbox.path()).survey().unwrap().unread().0
 }
 
 fn refund_agent(number: u32) -> SampleRun {
@@ -74,23 +71,17 @@ fn facts_are_what_a_run_did() {
     sandbox.write(&run);
     let [run] = facts(&sandbox).try_into().unwrap();
     assert_eq!(run.status, RunStatus::Failed);
-    assert_eq!(run.facts.name.as_deref(), Some("refund-agent"));
-    assert_eq!(run.facts.duration_us, Some(400_000));
-    assert_eq!(
-        (run.facts.llm_calls, run.facts.tool_calls, run.facts.errors),
-        (2, 2, 1)
-    );
-    assert_eq!(
-        (run.facts.steps, run.facts.failed_calls, run.facts.retries),
-        (5, 1, 1)
-    );
-    assert_eq!(run.facts.tokens, Usage::new(800, 70).cache_read(200));
-    let details = run.details.unwrap();
+    assert_eq!(run.row.name.as_deref(), Some("refund-agent"));
+    assert_eq!(run.row.duration_us, Some(400_000));
+    assert_eq!((run.row.llm_calls, run.row.tool_calls, run.row.errors), (2, 2, 1));
+    assert_eq!((run.row.steps, run.row.failed_calls, run.row.retries), (5, 1, 1));
+    assert_eq!(run.row.tokens, Usage::new(800, 70).cache_read(200));
+    let details = &run.row;
     assert_eq!(details.subtitle.as_deref(), Some("AgentError: gave up"));
     assert_eq!(details.prompt.as_deref(), Some("\"Where is my refund?\""));
     assert_eq!(details.answer.as_deref(), Some("Dear Ada"));
     assert_eq!(details.error.as_deref(), Some("AgentError"));
-    assert_eq!(run.facts.session.as_deref(), Some("chat-1"));
+    assert_eq!(run.row.session.as_deref(), Some("chat-1"));
     assert_eq!(details.commit(), Some("3f2a"));
     assert_eq!(details.models.keys().collect::<Vec<_>>(), ["gpt-5", "gpt-5-mini"]);
     let tool = &details.tools["refund_api"];
@@ -106,7 +97,7 @@ fn a_run_has_a_question_and_an_answer_of_its_own() {
         .attribute("tracer.answer", "{\"refunded\":true}");
     sandbox.write(&run);
     let [run] = facts(&sandbox).try_into().unwrap();
-    let details = run.details.unwrap();
+    let details = &run.row;
     assert_eq!(details.subtitle.as_deref(), Some("\"Refund ORD-1\""));
     assert_eq!(details.prompt.as_deref(), Some("Refund ORD-1"));
     assert_eq!(details.answer.as_deref(), Some("{\"refunded\":true}"));
@@ -140,10 +131,9 @@ fn facts_of_a_log_in_several_parts_are_those_of_its_records() {
     });
     sandbox.write(&sample);
     let run = &read(&sandbox)[0];
-    assert_eq!((run.facts.steps, run.facts.failed_calls), (600, 7));
-    assert_eq!(run.facts.session.as_deref(), Some("chat-49"));
-    let details = run.details.as_ref().unwrap();
-    assert_eq!((details.models.len(), details.tools["search"].calls), (2, 360));
+    assert_eq!((run.row.steps, run.row.failed_calls), (600, 7));
+    assert_eq!(run.row.session.as_deref(), Some("chat-49"));
+    assert_eq!((run.row.models.len(), run.row.tools["search"].calls), (2, 360));
 }
 
 #[test]
@@ -173,16 +163,6 @@ fn a_run_is_read_once_and_again_when_it_changes() {
     assert_eq!(unread(&sandbox), 2);
     facts(&sandbox);
     assert_eq!(unread(&sandbox), 0);
-    let store = FactsStore::new(sandbox.path());
-    assert!(
-        store
-            .all(false)
-            .unwrap()
-            .runs
-            .iter()
-            .all(|run| run.details.is_none()),
-        "they were kept, and not asked for"
-    );
     assert_eq!(facts(&sandbox), read(&sandbox));
     fs::OpenOptions::new()
         .append(true)
@@ -200,16 +180,18 @@ fn what_was_read_is_kept_when_reading_is_cancelled() {
         sandbox.write(&refund_agent(number));
     }
     let cancel = CancelToken::default();
-    let survey = FactsStore::new(sandbox.path()).survey(true).unwrap();
-    let some = survey.read(true, &cancel, |progress| {
+    let survey = FactsStore::new(sandbox.path()).survey().unwrap();
+    let some = survey.open(&cancel, |progress| {
         assert_eq!(progress.runs, 40);
         if progress.read_runs == 5 {
             cancel.cancel();
         }
     });
-    assert!(some.runs.len() >= 5 && some.unread > 0);
-    assert_eq!(some.runs.len() + some.unread, 40);
+    let some = some.unwrap();
+    assert!(ids(&some).len() >= 5 && some.unread > 0);
+    assert_eq!(ids(&some).len() + some.unread, 40);
     assert_eq!(unread(&sandbox), some.unread);
+    some.end_reading().unwrap();
     assert_eq!(facts(&sandbox), read(&sandbox));
 }
 
@@ -239,18 +221,21 @@ fn a_deleted_run_is_forgotten() {
 
 /// The runs as they are now; `None` where nothing has changed since `before`.
 fn next(sandbox: &Sandbox, before: Option<&RunCatalog>) -> Option<RunCatalog> {
-    let survey = FactsStore::new(sandbox.path()).survey_after(before).unwrap()?;
-    let runs = survey.open(&CancelToken::default(), |_| ()).unwrap();
+    let open = || {
+        let survey = FactsStore::new(sandbox.path()).survey_after(before).unwrap();
+        survey.map(|survey| survey.open(&CancelToken::default(), |_| ()))
+    };
+    let runs = match open()? {
+        Err(error) if error.is_made_again() => open()?.unwrap(),
+        runs => runs.unwrap(),
+    };
     runs.end_reading().unwrap();
     Some(runs)
 }
 
 /// All that is known of the runs; `None` where the database is damaged.
 fn known(runs: &RunCatalog) -> Option<Vec<ListedRun>> {
-    let cancel = CancelToken::default();
-    let all = runs.select(&RunQuery::default(), true, now(), &cancel, |_| ());
-    let listed = runs.page(&all.ok()?, RunOrder::default(), 0, usize::MAX, true);
-    listed.ok()
+    newest(runs).ok()
 }
 
 fn ids(runs: &RunCatalog) -> Vec<TraceId> {
@@ -382,7 +367,7 @@ fn a_folder_without_runs_has_none() {
 fn no_runs_make_no_database() {
     let folder = tempfile::tempdir().unwrap();
     let store = FactsStore::new(folder.path());
-    assert!(matches!(store.all(false), Err(StoreError::Missing { .. })));
+    assert!(matches!(store.survey(), Err(StoreError::Missing { .. })));
     store.forget(&["1".repeat(32).parse().unwrap()]);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
@@ -501,16 +486,11 @@ fn a_database_that_is_wrong_costs_time_only() {
         let expected = read(&sandbox);
         assert_eq!(facts(&sandbox), expected);
         let _held = make(&sandbox);
-        let listed = FactsStore::new(sandbox.path()).all(true).unwrap();
-        assert_eq!(listed.runs, expected, "{fault}");
-        assert_eq!(
-            listed.not_kept.is_none(),
-            is_replaced,
-            "{fault}: {:?}",
-            listed.not_kept
-        );
+        assert_eq!(facts(&sandbox), expected, "{fault}");
+        let not_kept = sandbox.catalog().not_kept;
+        assert_eq!(not_kept.is_none(), is_replaced, "{fault}: {not_kept:?}");
         assert_eq!(facts(&sandbox), expected, "{fault}, the second time");
-        let again = FactsStore::new(sandbox.path()).survey(true).unwrap();
+        let again = FactsStore::new(sandbox.path()).survey().unwrap();
         assert_eq!(again.unread().0 == 0, is_replaced, "{fault}");
     }
 }
@@ -521,10 +501,11 @@ fn a_database_that_is_deleted_while_it_is_used_costs_time_only() {
     (0..30).for_each(|number| sandbox.write(&refund_agent(number)));
     let expected = read(&sandbox);
     for is_known in [false, true] {
-        let survey = FactsStore::new(sandbox.path()).survey(true).unwrap();
+        let survey = FactsStore::new(sandbox.path()).survey().unwrap();
         assert_eq!(survey.unread().0 == 0, is_known);
         fs::remove_dir_all(sandbox.path().join("cache")).unwrap();
-        assert_eq!(survey.read(true, &CancelToken::default(), |_| ()).runs, expected);
+        let runs = survey.open(&CancelToken::default(), |_| ()).unwrap();
+        assert_eq!(newest(&runs).unwrap(), expected);
         assert_eq!(facts(&sandbox), expected);
     }
 }
@@ -553,20 +534,21 @@ fn a_database_that_cannot_be_written_is_read() {
 fn runs_that_change_between_a_look_and_the_reading_are_as_they_are_then() {
     let sandbox = Sandbox::new();
     (0..6).for_each(|number| sandbox.write(&refund_agent(number)));
-    let survey = FactsStore::new(sandbox.path()).survey(true).unwrap();
+    let survey = FactsStore::new(sandbox.path()).survey().unwrap();
     fs::remove_dir_all(sandbox.directory(1)).unwrap();
     sandbox.write(&refund_agent(2).failed("AgentError", "gave up"));
     fs::remove_dir_all(sandbox.directory(3)).unwrap();
     fs::write(sandbox.directory(3), "no folder any more").unwrap();
-    let listed = survey.read(true, &CancelToken::default(), |_| ());
-    assert_eq!((&listed.runs, listed.unread), (&read(&sandbox), 0));
-    assert_eq!(facts(&sandbox), listed.runs);
+    let runs = survey.open(&CancelToken::default(), |_| ()).unwrap();
+    let listed = newest(&runs).unwrap();
+    assert_eq!((&listed, runs.unread), (&read(&sandbox), 0));
+    assert_eq!(facts(&sandbox), listed);
 }
 
 #[cfg(unix)]
 #[test]
 fn a_link_in_the_place_of_the_database_is_refused() {
-    for link in ["cache", "cache/facts-11.sqlite"] {
+    for link in ["cache", "cache/facts-12.sqlite"] {
         let sandbox = Sandbox::new();
         sandbox.write(&refund_agent(1));
         let elsewhere = tempfile::tempdir().unwrap();
@@ -578,10 +560,12 @@ fn a_link_in_the_place_of_the_database_is_refused() {
             elsewhere.path().join("file")
         };
         std::os::unix::fs::symlink(target, sandbox.path().join(link)).unwrap();
-        let listed = FactsStore::new(sandbox.path()).all(true).unwrap();
-        assert_eq!(listed.runs, read(&sandbox));
+        assert_eq!(facts(&sandbox), read(&sandbox));
         assert!(
-            matches!(listed.not_kept, Some(DatabaseError::SymbolicLink { .. })),
+            matches!(
+                sandbox.catalog().not_kept,
+                Some(DatabaseError::SymbolicLink { .. })
+            ),
             "{link}"
         );
         assert_eq!(fs::read_to_string(elsewhere.path().join("file")).unwrap(), "mine");
@@ -712,8 +696,9 @@ fn happen(sandbox: &Sandbox, event: &Event, step: usize) {
         }),
         Event::ListCancelled => {
             let cancel = CancelToken::default();
-            let survey = FactsStore::new(sandbox.path()).survey(false).unwrap();
-            survey.read(true, &cancel, |_| cancel.cancel());
+            let survey = FactsStore::new(sandbox.path()).survey().unwrap();
+            // A database that turns out to be damaged is gone then.
+            let _ = survey.open(&cancel, |_| cancel.cancel());
         }
     }
 }

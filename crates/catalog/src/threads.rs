@@ -58,7 +58,7 @@ impl RunThreads {
     pub fn place<'a>(&self, run: &'a ListedRun) -> Option<PlaceInThread<'a>> {
         let (number, count) = *self.places.get(&run.directory.trace_id)?;
         Some(PlaceInThread {
-            thread: run.facts.session.as_deref()?,
+            thread: run.row.session.as_deref()?,
             number,
             count,
         })

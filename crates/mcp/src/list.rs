@@ -29,7 +29,7 @@ const COLUMNS: [RunColumn; 7] = [
 
 pub(crate) fn answer(store: &FactsStore, asked: &ListRuns) -> Result<String, ToolError> {
     let query: RunQuery = asked.query.parse()?;
-    let runs = selection::all(store, query.needs_details())?;
+    let runs = selection::all(store)?;
     let everything = selection::matching(&runs, &RunQuery::default(), asked.trials)?;
     let of_all = text::counted(runs.count(&everything)? as u64, "run");
     let found = selection::matching(&runs, &query, asked.trials)?;
@@ -46,7 +46,7 @@ pub(crate) fn answer(store: &FactsStore, asked: &ListRuns) -> Result<String, Too
             found.after(&runs.run(id)?.ok_or(ToolError::Cursor)?)
         }
     };
-    let listed = runs.page(&following, RunOrder::default(), 0, MAX_RUNS + 1, true)?;
+    let listed = runs.page(&following, RunOrder::default(), 0, MAX_RUNS + 1)?;
     let mut page = AnswerPage::new(asked.budget.tokens(BUDGET));
     let _ = page.add(&format!("{heading}, the newest first:"));
     let mut last = None;
@@ -61,7 +61,7 @@ pub(crate) fn answer(store: &FactsStore, asked: &ListRuns) -> Result<String, Too
 
 /// `bc519f… ⟦support-agent⟧ failed, 2026-11-21 01:14:27 UTC, 880 ms, 11 steps, 412→35 tokens, $0.0021 ⟦Timeout: no answer⟧`
 fn line(run: &ListedRun) -> String {
-    let facts = &run.facts;
+    let facts = &run.row;
     let name = facts.name.as_deref().unwrap_or(UNNAMED);
     let waits = facts.is_waiting.then(|| "waiting for a person".to_owned());
     let words: Vec<String> = COLUMNS
@@ -72,11 +72,7 @@ fn line(run: &ListedRun) -> String {
     let line = MarkedText::own(format!("{} ", run.directory.trace_id))
         .with_content(name, MAX_NAME_BYTES)
         .with(format!(" {}", words.join(", ")));
-    let subtitle = run
-        .details
-        .as_ref()
-        .and_then(|details| details.subtitle.as_deref());
-    match subtitle.or(facts.problem.as_deref()) {
+    match facts.subtitle.as_deref().or(facts.problem.as_deref()) {
         Some(subtitle) => line.with(" ").with_content(subtitle, MAX_SUBTITLE_BYTES).marked(),
         None => line.marked(),
     }

@@ -1,11 +1,15 @@
 //! `search_runs`: the steps that a query is about, in the runs that it selects, the newest first.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use tracer_catalog::query::{RunQuery, StepTest};
-use tracer_catalog::{FactsStore, ListedRun, RunHits, SearchOrder, SortedHits, StepHit, StepSearch};
+use tracer_catalog::{FactsStore, ListedRun, RunCatalog, SearchOrder, SortedHits, StepHit, StepSearch};
 use tracer_insight::marked_text::MarkedText;
 use tracer_insight::run_head::UNNAMED;
 use tracer_insight::units::{self, now};
 use tracer_runs::CancelToken;
+use tracer_sdk::format::TraceId;
 
 use crate::arguments::SearchRuns;
 use crate::error::ToolError;
@@ -27,10 +31,10 @@ pub(crate) fn answer(store: &FactsStore, asked: &SearchRuns) -> Result<String, T
     if test.is_empty() {
         return Err(ToolError::NoStepCondition);
     }
-    let candidates = selection::all(store, true)?.candidates(&query, asked.trials, now())?;
-    let candidates: Vec<&ListedRun> = candidates.iter().collect();
+    let runs = selection::all(store)?;
+    let candidates = runs.candidates(&query, asked.trials, now())?;
     if let Some(order) = asked.order()? {
-        return sorted(store, asked, &candidates, &test, order);
+        return sorted(store, asked, &runs, &candidates, &test, order);
     }
     let (first, after_step) = match &asked.cursor {
         None => (0, 0),
@@ -45,20 +49,20 @@ pub(crate) fn answer(store: &FactsStore, asked: &SearchRuns) -> Result<String, T
         } else {
             MAX_HITS
         };
-        let mut found: Vec<RunHits> = chunk.iter().map(|_| RunHits::default()).collect();
         let wanted = StepSearch {
             test: &test,
             limit,
             order: None,
             prices: store.prices(),
         };
-        tracer_catalog::search(chunk, &wanted, &CancelToken::default(), |at, hits| {
-            if let Some(slot) = found.get_mut(at) {
-                *slot = hits;
+        let mut found = BTreeMap::new();
+        runs.search(chunk, &wanted, &CancelToken::default(), |at, run, hits| {
+            if !hits.hits.is_empty() {
+                found.insert(at, (run.clone(), hits));
             }
-        });
-        for (at, (run, found)) in chunk.iter().zip(&found).enumerate() {
-            let skipped = if number == 0 && at == 0 { after_step } else { 0 };
+        })?;
+        for (at, (run, found)) in &found {
+            let skipped = if number == 0 && *at == 0 { after_step } else { 0 };
             let mut is_named = false;
             for hit in found.hits.iter().filter(|hit| hit.step > skipped) {
                 let heading = if is_named {
@@ -92,7 +96,8 @@ pub(crate) fn answer(store: &FactsStore, asked: &SearchRuns) -> Result<String, T
 fn sorted(
     store: &FactsStore,
     asked: &SearchRuns,
-    candidates: &[&ListedRun],
+    runs: &RunCatalog,
+    candidates: &[TraceId],
     test: &StepTest,
     order: SearchOrder,
 ) -> Result<String, ToolError> {
@@ -103,29 +108,33 @@ fn sorted(
         prices: store.prices(),
     };
     let mut hits = SortedHits::default();
-    tracer_catalog::search(candidates, &wanted, &CancelToken::default(), |at, found| {
-        hits.add(at, found, MAX_HITS);
-    });
+    runs.search(candidates, &wanted, &CancelToken::default(), |at, run, found| {
+        if !found.hits.is_empty() {
+            hits.add(at, &Arc::new(run.clone()), found, MAX_HITS);
+        }
+    })?;
     let (hits, _) = hits.finish(MAX_HITS);
     let mut page = AnswerPage::new(asked.budget.tokens(BUDGET));
     if hits.is_empty() {
         let _ = page.add("no step with such a number matches");
     }
-    page.list_from(asked.cursor.as_deref(), &hits, |(at, hit)| {
-        format!("{}\n{}", run_line(candidates[*at]), hit_line(hit))
+    page.list_from(asked.cursor.as_deref(), &hits, |(run, hit)| {
+        format!("{}\n{}", run_line(run), hit_line(hit))
     })
 }
 
 /// The run and the step behind which a page begins.
-fn place(cursor: &str, candidates: &[&ListedRun]) -> Result<(usize, usize), ToolError> {
+fn place(cursor: &str, candidates: &[TraceId]) -> Result<(usize, usize), ToolError> {
     let (run, step) = cursor.split_once('.').ok_or(ToolError::Cursor)?;
-    let is_it = |listed: &&ListedRun| listed.directory.trace_id.to_string() == run;
-    let first = candidates.iter().position(is_it).ok_or(ToolError::Cursor)?;
+    let first = candidates
+        .iter()
+        .position(|id| id.to_string() == run)
+        .ok_or(ToolError::Cursor)?;
     Ok((first, step.parse().map_err(|_| ToolError::Cursor)?))
 }
 
 fn run_line(run: &ListedRun) -> String {
-    let name = run.facts.name.as_deref().unwrap_or(UNNAMED);
+    let name = run.row.name.as_deref().unwrap_or(UNNAMED);
     let started = run
         .started()
         .map(|started| format!(", {}", units::moment(started)));

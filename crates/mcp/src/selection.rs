@@ -22,10 +22,8 @@ pub(crate) fn opened(store: &FactsStore, wanted: Option<&str>) -> Result<(RunLea
 }
 
 /// All runs, in a database: there may be more than memory holds.
-pub(crate) fn all(store: &FactsStore, with_details: bool) -> Result<RunCatalog, ToolError> {
-    let runs = store
-        .survey(with_details)?
-        .open(&CancelToken::default(), |_| ())?;
+pub(crate) fn all(store: &FactsStore) -> Result<RunCatalog, ToolError> {
+    let runs = store.survey()?.open(&CancelToken::default(), |_| ())?;
     match runs.unread_bucket {
         Some(error) => Err(error.into()),
         None => Ok(runs),

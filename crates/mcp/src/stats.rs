@@ -18,7 +18,7 @@ const MAX_NAME_BYTES: usize = 80;
 pub(crate) fn answer(store: &FactsStore, asked: &Stats) -> Result<String, ToolError> {
     let query: RunQuery = asked.query.parse()?;
     let by = asked.grouping()?;
-    let runs = selection::all(store, true)?;
+    let runs = selection::all(store)?;
     let mut found = runs.stats(&selection::matching(&runs, &query, asked.trials)?, by)?;
     if let Some(column) = asked.column()? {
         found.sort(column, false, by);

@@ -92,6 +92,17 @@ pub(crate) fn call(
     name: &str,
     arguments: Option<Map<String, Value>>,
 ) -> Result<String, ToolError> {
+    match answer(store, name, arguments.clone()) {
+        Err(ToolError::Database(error)) if error.is_made_again() => answer(store, name, arguments),
+        answer => answer,
+    }
+}
+
+fn answer(
+    store: &FactsStore,
+    name: &str,
+    arguments: Option<Map<String, Value>>,
+) -> Result<String, ToolError> {
     match name {
         "list_runs" => list::answer(store, &parse(arguments)?),
         "search_runs" => search::answer(store, &parse(arguments)?),

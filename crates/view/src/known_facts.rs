@@ -305,7 +305,16 @@ impl SharedFacts {
             shared.read_aside(survey);
             return Ok(Facts::Reading(progress));
         }
-        let read = read(survey, cancel, |_| ()).map_err(|error| shared.unreadable(&error))?;
+        let read = match read(survey, cancel, |_| ()) {
+            // The database is damaged, and made again.
+            Err(error) if error.is_made_again() => shared
+                .store
+                .survey_after(None)
+                .map_err(|error| unreadable(&error))?
+                .map_or(Ok(None), |survey| read(survey, cancel, |_| ())),
+            read => read,
+        };
+        let read = read.map_err(|error| shared.unreadable(&error))?;
         let known = Arc::new(read.ok_or_else(ApiError::internal)?);
         shared.remember(&known, looked, took);
         Ok(Facts::All(known))

@@ -1,6 +1,5 @@
 //! `tracer list`: lists the runs, newest first.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
 
@@ -63,9 +62,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     session.use_store()?;
     let store = session.facts_store()?;
     let cancel = run_selection::cancelled_by_interrupt();
-    let survey = store
-        .survey(query.needs_details() || args.sort.by.needs_details())
-        .map_err(|error| session.store_error(&error))?;
+    let survey = run_selection::surveyed(&store, session)?;
     let is_for_people = session.ui.is_terminal() && !session.is_json();
     let is_early = is_for_people
         && session.store().is_none()
@@ -75,33 +72,29 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     if is_early {
         newest_page(args, &data_dir, now, session)?;
     }
-    let runs = run_selection::opened(survey, &cancel, session)?;
-    let census = runs.census(args.trials).map_err(run_selection::unreadable)?;
-    let selection = run_selection::select(&runs, &query, args.trials, now, &cancel, session)?;
+    let is_table = is_for_people && !is_early;
     let order = RunOrder {
         column: args.sort.by,
         is_reversed: args.sort.is_reversed,
         ..RunOrder::default()
     };
-    let with_details = is_for_people || session.is_json();
-    let listed = runs.page(
-        &selection,
-        order,
-        0,
-        args.limit,
-        with_details || args.sort.by.needs_details(),
-    );
-    let listed = listed.map_err(run_selection::unreadable)?;
-    let passing = runs.count(&selection).map_err(run_selection::unreadable)?;
-    let is_table = is_for_people && !is_early;
-    let threads = if is_table {
-        runs.threads(&listed, args.trials)
-    } else {
-        Ok(RunThreads::default())
-    };
-    let threads = threads.map_err(run_selection::unreadable)?;
-    // Whoever reads the output may take long, and until then nobody could synchronize the bucket.
-    drop(runs);
+    let found = run_selection::ask(&store, survey, &cancel, session, |runs, session| {
+        let selection = run_selection::select(&runs, &query, args.trials, now, &cancel, session)?;
+        let listed = runs.page(&selection, order, 0, args.limit)?;
+        let threads = if is_table {
+            runs.threads(&listed, args.trials)?
+        } else {
+            RunThreads::default()
+        };
+        Ok((
+            listed,
+            threads,
+            runs.count(&selection)?,
+            runs.census(args.trials)?,
+        ))
+    });
+    // The database is closed: whoever reads the output may take long, and until then nobody could synchronize the bucket.
+    let (listed, threads, passing, census) = found?;
     if session.is_json() {
         json(&listed, &store, session)?;
     } else if is_for_people {
@@ -194,7 +187,7 @@ const MAX_REMARKED: usize = 8;
 
 /// Prints to standard error which runs are incomplete, and which went on after their end.
 fn print_remarks(listed: &[ListedRun], census: &RunCensus, session: &mut Session) {
-    let remarked = listed.iter().filter(|run| !run.facts.remarks.is_empty());
+    let remarked = listed.iter().filter(|run| !run.row.remarks.is_empty());
     let mut remarked = remarked.take(MAX_REMARKED).peekable();
     if remarked.peek().is_none() {
         return;
@@ -203,7 +196,7 @@ fn print_remarks(listed: &[ListedRun], census: &RunCensus, session: &mut Session
     for run in remarked {
         let id = run.directory.trace_id.to_string();
         let id = id.get(..id_length).unwrap_or(&id);
-        let line = format!("{id}: {}", text::one_line(&run.facts.remarks.join("; "), 400));
+        let line = format!("{id}: {}", text::one_line(&run.row.remarks.join("; "), 400));
         session.ui.warn(line);
     }
 }
@@ -282,17 +275,11 @@ fn write_json(
     output: &mut dyn Write,
 ) -> io::Result<()> {
     let mut document = Document::begin(output)?;
-    let none = BTreeMap::new();
     let entries = listed.iter().filter_map(|(summary, run)| {
-        let tags = run.details.as_ref().map_or(&none, |details| &details.tags);
         let entry = RunEntry::of(summary)?
-            .with_details(tags, run.facts.session.as_deref())
-            .with_tokens(run.facts.tokens)
-            .with_calls(
-                run.facts.failed_calls,
-                run.facts.unknown_calls,
-                run.facts.is_waiting,
-            );
+            .with_details(&run.row.tags, run.row.session.as_deref())
+            .with_tokens(run.row.tokens)
+            .with_calls(run.row.failed_calls, run.row.unknown_calls, run.row.is_waiting);
         let origin = store
             .team()
             .map(|_| run.origin().unwrap_or(RunColumn::THIS_MACHINE));
@@ -300,9 +287,8 @@ fn write_json(
             Some(origin) => entry.with_origin(run.status, origin),
             None => entry,
         };
-        let cost = run.details.as_ref().map(|details| details.cost);
-        Some(match cost {
-            Some(cost) => entry.with_cost(&cost),
+        Some(match &run.row.cost {
+            Some(cost) => entry.with_cost(cost),
             None => entry,
         })
     });
@@ -352,8 +338,8 @@ const MAX_READ_ROWS: usize = 100;
 
 /// Number of calls of a run of this machine that ended ok which were asked for and never ran.
 fn not_run_calls(run: &ListedRun, store: &FactsStore) -> u64 {
-    let may_have = run.status == RunStatus::Ok && run.facts.llm_calls > 0 && run.origin().is_none();
-    let steps = usize::try_from(run.facts.steps).unwrap_or(usize::MAX);
+    let may_have = run.status == RunStatus::Ok && run.row.llm_calls > 0 && run.origin().is_none();
+    let steps = usize::try_from(run.row.steps).unwrap_or(usize::MAX);
     let log_bytes = || fs::metadata(run.directory.path.join(SPANS_FILE)).map_or(0, |log| log.len());
     if !may_have || !not_run::is_short(steps, log_bytes()) {
         return 0;
@@ -394,7 +380,7 @@ mod tests {
         });
         run.finish();
         let store = FactsStore::new(folder.path());
-        let listed = store.all(true).unwrap().runs;
+        let listed = FactsStore::read(store.runs().list_directories().unwrap());
         let rows = rows(&listed, &RunThreads::default(), &store);
         let columns = run_list::columns(RunColumn::Steps, false);
         let lines = run_list::table(&rows, &columns, 8, now(), 160);
@@ -402,7 +388,7 @@ mod tests {
         assert!(line.contains("open  1 call not run"), "{line}");
         let shown = RunSteps::open(listed[0].directory.clone(), store.prices().clone());
         assert_eq!((shown.totals().steps, shown.totals().not_run_calls), (3, 1));
-        assert_eq!(listed[0].facts.steps, 3);
+        assert_eq!(listed[0].row.steps, 3);
         drop(left);
     }
 }

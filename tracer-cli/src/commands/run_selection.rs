@@ -57,12 +57,37 @@ pub(super) fn cancelled_by_interrupt() -> CancelToken {
     cancel
 }
 
-/// Reads the runs of a survey that have to be read, and shows how far that is.
-pub(super) fn opened(
+/// The runs by their files alone: those that are known, and those to be read.
+pub(super) fn surveyed(store: &FactsStore, session: &Session) -> Result<Survey, CliError> {
+    store.survey().map_err(|error| session.store_error(&error))
+}
+
+/// The answer to a question about all runs of a survey, here and in the opened bucket. It is asked a second time where the
+/// database turns out to be damaged: then it is made again.
+pub(super) fn ask<T>(
+    store: &FactsStore,
     survey: Survey,
     cancel: &CancelToken,
     session: &mut Session,
-) -> Result<RunCatalog, CliError> {
+    mut question: impl FnMut(RunCatalog, &mut Session) -> Result<T, DatabaseError>,
+) -> Result<T, CliError> {
+    let mut answer = |survey, session: &mut Session| question(opened(survey, cancel, session)?, session);
+    let answer = match answer(survey, session) {
+        Err(error) if error.is_made_again() => answer(surveyed(store, session)?, session),
+        answer => answer,
+    };
+    answer.map_err(unreadable)
+}
+
+/// Error of the database of the runs, here or of a bucket.
+pub(super) fn unreadable(error: DatabaseError) -> CliError {
+    CliError::input("the database of the runs cannot be read")
+        .with_source(error)
+        .with_hint("try again: a damaged database is made again")
+}
+
+/// Reads the runs of a survey that have to be read, and shows how far that is.
+fn opened(survey: Survey, cancel: &CancelToken, session: &mut Session) -> Result<RunCatalog, DatabaseError> {
     let (_, bytes) = survey.unread();
     let progress = Progress::begin(&session.ui, "reading runs", "byte", Some(bytes));
     let mut done = 0;
@@ -71,9 +96,9 @@ pub(super) fn opened(
         done = reading.read_bytes;
     });
     progress.stop();
-    let mut runs = opened.map_err(unreadable)?;
+    let mut runs = opened?;
     if let Some(error) = runs.unread_bucket.take() {
-        return Err(unreadable(error));
+        return Err(error);
     }
     if runs.unread > 0 {
         let count = text::counted(runs.unread as u64, "run");
@@ -81,13 +106,6 @@ pub(super) fn opened(
         session.ui.warn(note);
     }
     Ok(runs)
-}
-
-/// Error of the database of the runs, here or of a bucket.
-pub(super) fn unreadable(error: DatabaseError) -> CliError {
-    CliError::input("the database of the runs cannot be read")
-        .with_source(error)
-        .with_hint("try again: a damaged database is made again")
 }
 
 /// Says how many runs could not be looked through, since the bucket that they are in did not give them.
@@ -101,19 +119,6 @@ pub(super) fn note_unfetched(session: &mut Session) {
     }
 }
 
-/// The runs of this machine and of the opened bucket, with their details when these are needed.
-pub(super) fn all_runs(
-    store: &FactsStore,
-    with_details: bool,
-    cancel: &CancelToken,
-    session: &mut Session,
-) -> Result<RunCatalog, CliError> {
-    let survey = store
-        .survey(with_details)
-        .map_err(|error| session.store_error(&error))?;
-    opened(survey, cancel, session)
-}
-
 /// Selects the runs that match, and shows how far reading their steps is.
 pub(super) fn select(
     runs: &RunCatalog,
@@ -122,7 +127,7 @@ pub(super) fn select(
     now: Timestamp,
     cancel: &CancelToken,
     session: &mut Session,
-) -> Result<SelectedRuns, CliError> {
+) -> Result<SelectedRuns, DatabaseError> {
     let mut shown: Option<Progress> = None;
     let selected = runs.select(query, with_trials, now, cancel, |reading| match &shown {
         None => {
@@ -135,5 +140,5 @@ pub(super) fn select(
         progress.stop();
     }
     note_unfetched(session);
-    selected.map_err(unreadable)
+    selected
 }

@@ -1,13 +1,12 @@
 //! `tracer search`: finds steps in all runs.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::json;
 use tracer_catalog::query::StepTest;
-use tracer_catalog::{
-    ListedRun, RunHits, SearchOrder, SortedHits, SortedNumber, StepHit, StepSearch, search,
-};
+use tracer_catalog::{ListedRun, RunHits, SearchOrder, SortedHits, SortedNumber, StepHit, StepSearch};
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::run_head::display_name;
 use tracer_insight::status::Signs;
@@ -74,12 +73,13 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     session.use_store()?;
     let store = session.facts_store()?;
     let cancel = run_selection::cancelled_by_interrupt();
-    let runs = run_selection::all_runs(&store, true, &cancel, session)?;
-    let census = runs.census(true).map_err(run_selection::unreadable)?;
+    let survey = run_selection::surveyed(&store, session)?;
+    let (runs, candidates, census) = run_selection::ask(&store, survey, &cancel, session, |runs, _| {
+        let candidates = runs.candidates(&query, args.trials, now())?;
+        let census = runs.census(true)?;
+        Ok((runs, candidates, census))
+    })?;
     let id_length = run_list::id_length(census.ids);
-    let candidates = runs.candidates(&query, args.trials, now());
-    let candidates = candidates.map_err(run_selection::unreadable)?;
-    let candidates: Vec<&ListedRun> = candidates.iter().collect();
     let limit = if args.count { usize::MAX } else { args.limit };
     let mut printing = Printing {
         args,
@@ -97,25 +97,26 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         order: args.sort,
         prices: store.prices(),
     };
-    if args.sort.is_some() {
-        let mut hits = SortedHits::default();
-        search(&candidates, &wanted, &cancel, |at, found| {
-            hits.add(at, found, limit);
-        });
-        let (hits, more) = hits.finish(limit);
-        printing.sorted(&candidates, hits, more)?;
-        return printing.end(candidates.len());
-    }
-    search(&candidates, &wanted, &cancel, |at, found| {
-        if let Some(run) = candidates.get(at).filter(|_| !found.hits.is_empty())
-            && printing.failure.is_none()
-        {
+    let mut sorted = SortedHits::default();
+    let searched = runs.search(&candidates, &wanted, &cancel, |at, run, found| {
+        if found.hits.is_empty() {
+            return;
+        }
+        if args.sort.is_some() {
+            sorted.add(at, &Arc::new(run.clone()), found, limit);
+        } else if printing.failure.is_none() {
             printing.failure = printing.run(run, &found).err();
         }
         if printing.failure.is_some() || printing.hits >= limit {
             cancel.cancel();
         }
     });
+    searched.map_err(run_selection::unreadable)?;
+    drop(runs);
+    if args.sort.is_some() {
+        let (hits, more) = sorted.finish(limit);
+        printing.sorted(hits, more)?;
+    }
     printing.end(candidates.len())
 }
 
@@ -132,26 +133,19 @@ struct Printing<'a> {
 
 impl Printing<'_> {
     /// Prints hits in their order; those of one run that follow each other have one heading.
-    fn sorted(
-        &mut self,
-        candidates: &[&ListedRun],
-        hits: Vec<(usize, StepHit)>,
-        more: bool,
-    ) -> Result<(), CliError> {
+    fn sorted(&mut self, hits: Vec<(Arc<ListedRun>, StepHit)>, more: bool) -> Result<(), CliError> {
         let mut hits = hits.into_iter().peekable();
         let mut runs = BTreeSet::new();
-        while let Some((at, hit)) = hits.next() {
-            let mut of_one = vec![hit];
-            while let Some((_, hit)) = hits.next_if(|(next, _)| *next == at) {
-                of_one.push(hit);
-            }
-            let Some(run) = candidates.get(at) else { continue };
-            runs.insert(at);
-            let found = RunHits {
-                hits: of_one,
+        while let Some((run, hit)) = hits.next() {
+            let mut found = RunHits {
+                hits: vec![hit],
                 ..RunHits::default()
             };
-            self.run(run, &found)?;
+            while let Some((_, hit)) = hits.next_if(|(next, _)| Arc::ptr_eq(next, &run)) {
+                found.hits.push(hit);
+            }
+            runs.insert(run.directory.trace_id);
+            self.run(&run, &found)?;
         }
         self.runs = runs.len();
         self.more = more;
@@ -185,7 +179,7 @@ impl Printing<'_> {
             let mut line = json!({
                 "spec_version": SPEC_VERSION,
                 "trace_id": run.directory.trace_id,
-                "run_name": run.facts.name,
+                "run_name": run.row.name,
                 "run_status": run.status.as_str(),
                 "step": hit.step,
                 "event_id": hit.event_id,
@@ -209,7 +203,7 @@ impl Printing<'_> {
     /// A heading for the run, and a row for each hit; one tab-separated line for each outside a terminal.
     fn text(&mut self, run: &ListedRun, hits: &[StepHit]) -> Result<(), CliError> {
         let id = run.directory.trace_id.to_string();
-        let name = display_name(run.facts.name.as_deref());
+        let name = display_name(run.row.name.as_deref());
         if !self.session.ui.is_terminal() {
             return hits.iter().try_for_each(|hit| {
                 let failed = if hit.failed { "failed" } else { "ok" };

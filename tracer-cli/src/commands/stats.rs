@@ -67,11 +67,11 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     session.use_store()?;
     let store = session.facts_store()?;
     let cancel = run_selection::cancelled_by_interrupt();
-    let runs = run_selection::all_runs(&store, true, &cancel, session)?;
-    let selection = run_selection::select(&runs, &query, args.trials, now(), &cancel, session)?;
-    let found = runs.stats(&selection, args.by);
-    let mut found = found.map_err(run_selection::unreadable)?;
-    drop(runs);
+    let survey = run_selection::surveyed(&store, session)?;
+    let mut found = run_selection::ask(&store, survey, &cancel, session, |runs, session| {
+        let selection = run_selection::select(&runs, &query, args.trials, now(), &cancel, session)?;
+        runs.stats(&selection, args.by)
+    })?;
     if let Some(sort) = args.sort {
         found.sort(sort.by, sort.is_reversed, args.by);
     }

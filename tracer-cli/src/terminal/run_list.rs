@@ -106,7 +106,7 @@ fn described(
     let thread = thread
         .as_ref()
         .map(|thread| (text::one_line(thread, MAX_THREAD_COLUMNS), Tone::Plain));
-    let marks = run.facts.marks(run.status, *not_run_calls);
+    let marks = run.row.marks(run.status, *not_run_calls);
     let marks = marks.map(|marks| (marks, Tone::Warning));
     let subtitle = run.preview().and_then(|preview| preview.subtitle);
     let subtitle = subtitle.map(|subtitle| (subtitle, Tone::Muted));

@@ -265,7 +265,7 @@ fn what_is_kept_changes_nothing_but_time() {
         printed
     };
     let first = printed();
-    let kept = sandbox.data_dir().join("cache/facts-11.sqlite");
+    let kept = sandbox.data_dir().join("cache/facts-12.sqlite");
     assert!(kept.exists());
     let runs = contents(&sandbox.data_dir().join("runs"));
     assert_eq!(printed(), first);
@@ -311,7 +311,7 @@ fn a_deleted_run_is_forgotten_at_once() {
     // What was just written is read again the next time, and kept then.
     std::thread::sleep(std::time::Duration::from_millis(300));
     sandbox.tracer(&["list"]);
-    let kept = sandbox.data_dir().join("cache/facts-11.sqlite");
+    let kept = sandbox.data_dir().join("cache/facts-12.sqlite");
     let holds = || String::from_utf8_lossy(&fs::read(&kept).unwrap()).contains("Ada-Lovelace-1815");
     assert!(holds());
     assert_eq!(sandbox.tracer(&["delete", FIRST, "--yes"]).code, Some(0));

@@ -2,13 +2,13 @@
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use tracer_sdk::format::TraceId;
+use serde_json::{Map, Value};
+use tracer_sdk::format::{Timestamp, TraceId};
 
-use crate::database::FactsTexts;
-use crate::run_facts::{RunDetails, RunFacts};
+use crate::run_row::RunRow;
 
-/// The version of lines that this release writes and understands.
-pub const FACTS_LINE_VERSION: u32 = 1;
+/// The version of lines that this release writes; it understands those before, too.
+pub const FACTS_LINE_VERSION: u32 = 2;
 /// Bytes of a line: much more than the texts that facts keep.
 pub const MAX_FACTS_LINE_BYTES: usize = 4 * 1024 * 1024;
 
@@ -20,15 +20,25 @@ pub const MAX_FACTS_LINE_BYTES: usize = 4 * 1024 * 1024;
 /// let removed = br#"{"version":1,"trace_id":"10000000000000000000000000000001","generation":2,"removed":true}"#;
 /// assert_eq!(MirrorLine::parse(removed)?.generation(), 2);
 /// assert_eq!(MirrorLine::parse(b"{").unwrap_err(), LineProblem::Malformed);
-/// assert_eq!(MirrorLine::parse(br#"{"version":2}"#).unwrap_err(), LineProblem::Newer);
+/// assert_eq!(MirrorLine::parse(br#"{"version":3}"#).unwrap_err(), LineProblem::Newer);
 /// # Ok::<(), LineProblem>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct MirrorLine {
     pub(crate) trace_id: TraceId,
     pub(crate) generation: i64,
-    /// The facts and details of the run; `None` when it was removed.
-    pub(crate) state: Option<FactsTexts>,
+    /// `None` when it was removed.
+    pub(crate) state: Option<MirroredState>,
+}
+
+/// The state of a run that was not removed.
+#[derive(Debug, Clone)]
+pub(crate) struct MirroredState {
+    pub(crate) started: Option<Timestamp>,
+    /// Its [`RunRow`] as JSON.
+    pub(crate) facts: String,
+    /// Its metadata as JSON.
+    pub(crate) meta: Box<RawValue>,
 }
 
 /// Why a line is not used.
@@ -58,8 +68,9 @@ struct RawLine {
     generation: i64,
     #[serde(default)]
     removed: bool,
-    facts: Option<Box<RawValue>>,
-    details: Option<Box<RawValue>>,
+    facts: Option<Map<String, Value>>,
+    /// The rest of the facts in lines of the first version.
+    details: Option<Map<String, Value>>,
     meta: Option<Box<RawValue>>,
 }
 
@@ -81,25 +92,26 @@ impl MirrorLine {
 
     fn checked(line: &[u8]) -> Option<Self> {
         let raw: RawLine = serde_json::from_slice(line).ok()?;
-        if raw.version != u64::from(FACTS_LINE_VERSION) || raw.generation < 1 {
+        if !(1..=u64::from(FACTS_LINE_VERSION)).contains(&raw.version) || raw.generation < 1 {
             return None;
         }
         let trace_id: TraceId = raw.trace_id.parse().ok()?;
         let state = if raw.removed {
             None
         } else {
-            let (facts, details, meta) = (raw.facts?, raw.details?, raw.meta?);
-            // What is kept is what was checked here: readers need not doubt it.
-            let known: RunFacts = serde_json::from_str(facts.get()).ok()?;
-            let _: RunDetails = serde_json::from_str(details.get()).ok()?;
+            let (mut facts, meta) = (raw.facts?, raw.meta?);
+            if raw.version == 1 {
+                facts.extend(raw.details?);
+            }
+            let row = RunRow::deserialize(&Value::Object(facts)).ok()?;
             // Only completed runs are in a bucket; a reader cannot find out if another one is running.
-            if known.is_open() || !meta.get().starts_with('{') {
+            if row.is_open() || !meta.get().starts_with('{') {
                 return None;
             }
-            Some(FactsTexts {
-                known,
-                facts,
-                details,
+            Some(MirroredState {
+                started: row.started(),
+                // What is kept is what was checked here: readers need not doubt it.
+                facts: serde_json::to_string(&row).ok()?,
                 meta,
             })
         };

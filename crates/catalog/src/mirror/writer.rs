@@ -73,8 +73,8 @@ impl MirrorWriter {
     ///
     /// let folder = tempfile::tempdir()?;
     /// let mut writer = StoreMirror::new(folder.path(), "s3://team/agents").writer()?;
-    /// let line = br#"{"version":1,"trace_id":"10000000000000000000000000000001","generation":1,
-    ///     "facts":{"st":"ok"},"details":{},"meta":{}}"#;
+    /// let line = br#"{"version":2,"trace_id":"10000000000000000000000000000001","generation":1,
+    ///     "facts":{"st":"ok"},"meta":{}}"#;
     /// let lines = [MirrorLine::parse(line)?];
     /// assert_eq!(writer.apply(&lines, "date=2026-01-01")?, 1);
     /// writer.commit()?;
@@ -146,9 +146,9 @@ impl MirrorWriter {
 fn apply(connection: &Connection, lines: &[MirrorLine], partition: &str) -> rusqlite::Result<u64> {
     connection.execute("INSERT OR IGNORE INTO partitions (name) VALUES (?1)", [partition])?;
     let mut find =
-        connection.prepare_cached("SELECT generation, facts IS NULL FROM runs WHERE trace_id = ?1")?;
+        connection.prepare_cached("SELECT generation, status IS NULL FROM runs WHERE trace_id = ?1")?;
     let mut list_again = connection.prepare_cached(
-        "UPDATE runs SET partition = ?2 WHERE trace_id = ?1 AND partition < ?2 AND facts IS NOT NULL",
+        "UPDATE runs SET partition = ?2 WHERE trace_id = ?1 AND partition < ?2 AND status IS NOT NULL",
     )?;
     let mut new_lines = 0;
     for line in lines {
@@ -169,10 +169,13 @@ fn apply(connection: &Connection, lines: &[MirrorLine], partition: &str) -> rusq
             trace_id: line.trace_id,
             files: &[],
             is_settled: true,
-            placed: line.state.as_ref().and_then(|state| state.known.started()),
+            placed: line.state.as_ref().and_then(|state| state.started),
             generation: line.generation,
             partition,
-            state: line.state.as_ref(),
+            facts: line
+                .state
+                .as_ref()
+                .map(|state| (state.facts.as_str(), state.meta.get())),
         };
         put(connection, &run)?;
         new_lines += 1;
@@ -185,9 +188,9 @@ fn keep_partitions(connection: &Connection, kept: &BTreeSet<String>) -> rusqlite
     let known: Vec<String> = known.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
     let mut dropped = 0;
     for gone in known.iter().filter(|name| !kept.contains(*name)) {
-        let of_gone = "FROM runs WHERE partition = ?1 AND facts IS NOT NULL";
+        let of_gone = "FROM runs WHERE partition = ?1 AND status IS NOT NULL";
         connection.execute(
-            &format!("DELETE FROM details WHERE number IN (SELECT number {of_gone})"),
+            &format!("DELETE FROM facts WHERE number IN (SELECT number {of_gone})"),
             [gone],
         )?;
         // The row gets the next number.

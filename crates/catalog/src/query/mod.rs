@@ -176,25 +176,6 @@ impl RunQuery {
         self.terms.is_empty()
     }
 
-    /// True of a query that needs the details of runs.
-    #[must_use]
-    pub fn needs_details(&self) -> bool {
-        self.terms.iter().any(|term| match &term.condition {
-            Condition::Text(_) | Condition::Kind(_) => true,
-            Condition::Number { field, .. } => {
-                matches!(field, NumberField::Cost | NumberField::Slowest)
-            }
-            Condition::Field { field, .. } => !matches!(
-                field,
-                TextField::Name | TextField::Agent | TextField::Id | TextField::Session
-            ),
-            Condition::Has(feature) => {
-                matches!(feature, Feature::Answer | Feature::Error | Feature::Tag)
-            }
-            _ => false,
-        })
-    }
-
     /// The query of the steps of a matching run that it asks for, to find them there: a [`StepQuery`]. `None` where it asks for no
     /// steps beyond the names of tools and models, or for several that need not be one.
     ///

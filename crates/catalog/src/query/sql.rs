@@ -4,7 +4,7 @@ use tracer_sdk::format::{Timestamp, TraceId};
 
 use super::fields::{Feature, NumberField, TextField};
 use super::{Condition, NumberComparison, QueryTerm, RunQuery, TextComparison};
-use crate::run_facts::FURTHER;
+use crate::run_row::FURTHER;
 
 /// A text that is shorter is no beginning of an ID.
 const MIN_ID_CHARACTERS: usize = 4;
@@ -155,12 +155,12 @@ impl SqlFilter {
             TextField::Name => of_text("name"),
             TextField::Agent => of_text("agent(name)"),
             TextField::Session => of_text("session"),
-            TextField::Command => of_text("(details ->> '$.c')"),
+            TextField::Command => of_text("(facts ->> '$.c')"),
             TextField::Id | TextField::Commit => {
                 let text = if field == TextField::Id {
                     ID
                 } else {
-                    "(details ->> '$.g.commit')"
+                    "(facts ->> '$.g.commit')"
                 };
                 let is_like = self.is_like(text, comparison, value);
                 let begins = self.begins(text, value);
@@ -172,7 +172,7 @@ impl SqlFilter {
                 if said != "*" {
                     is_like = format!("{is_like} AND {}", self.is_like("value", comparison, said));
                 }
-                format!("EXISTS (SELECT 1 FROM json_each(details, '$.g') WHERE {is_like})").into()
+                format!("EXISTS (SELECT 1 FROM json_each(facts, '$.g') WHERE {is_like})").into()
             }
             TextField::Tool => self.one_of(TOOLS, comparison, value),
             TextField::Model => self.one_of(MODELS, comparison, value),
@@ -184,7 +184,7 @@ impl SqlFilter {
             }
             TextField::Error => {
                 let is_like = format!("error_{}({}, key)", function(comparison), self.parameter(value));
-                any("json_each(details, '$.e')", &is_like)
+                any("json_each(facts, '$.e')", &is_like)
             }
             TextField::Args | TextField::Result | TextField::Prompt | TextField::Answer => {
                 SqlTerm::in_steps()
@@ -245,10 +245,10 @@ impl SqlTerm {
 
 const ID: &str = "lower(hex(trace_id))";
 /// The calls of a run by the names of tools and models.
-const TOOLS: &str = "json_each(details, '$.t')";
-const MODELS: &str = "json_each(details, '$.m')";
+const TOOLS: &str = "json_each(facts, '$.t')";
+const MODELS: &str = "json_each(facts, '$.m')";
 /// The calls of models by what decides their price.
-pub(crate) const MODEL_CALLS: &str = "(details -> '$.\"$\"')";
+pub(crate) const MODEL_CALLS: &str = "(facts -> '$.\"$\"')";
 
 /// True where one of these names is meant. Where there were too many to keep, only the steps say that none is.
 fn any(names: &str, is_one: &str) -> SqlTerm {
@@ -272,9 +272,9 @@ fn clamped(number: u64) -> i64 {
 
 fn has(feature: Feature) -> &'static str {
     match feature {
-        Feature::Answer => "(details ->> '$.a' IS NOT NULL)",
-        Feature::Error => "EXISTS (SELECT 1 FROM json_each(details, '$.e'))",
-        Feature::Tag => "EXISTS (SELECT 1 FROM json_each(details, '$.g'))",
+        Feature::Answer => "(facts ->> '$.a' IS NOT NULL)",
+        Feature::Error => "EXISTS (SELECT 1 FROM json_each(facts, '$.e'))",
+        Feature::Tag => "EXISTS (SELECT 1 FROM json_each(facts, '$.g'))",
         Feature::Session => "(session IS NOT NULL)",
         Feature::Retry => "(retries > 0)",
         Feature::Tokens => "(total_tokens IS NOT NULL)",

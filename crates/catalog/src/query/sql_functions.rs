@@ -11,7 +11,7 @@ use tracer_sdk::prices::{CallGroups, CostSum, Prices};
 use super::text_match::TextMatch;
 use super::{NumberComparison, TextComparison};
 use crate::latencies::Latencies;
-use crate::run_facts::agent;
+use crate::run_row::agent;
 
 const PURE: FunctionFlags = FunctionFlags::SQLITE_UTF8.union(FunctionFlags::SQLITE_DETERMINISTIC);
 /// Digits of the largest number of whole dollars.

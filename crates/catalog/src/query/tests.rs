@@ -11,7 +11,7 @@ use tracer_runs::{CancelToken, RunReader, Strictness};
 use tracer_sdk::format::Timestamp;
 
 use super::*;
-use crate::test_support::{SampleRun, SampleSpan, Sandbox};
+use crate::test_support::{SampleRun, SampleSpan, Sandbox, listed};
 use crate::{FactsStore, RunCatalog, RunColumn, RunOrder};
 
 fn parse(text: &str) -> RunQuery {
@@ -79,9 +79,7 @@ fn matching(runs: &RunCatalog, query: &str) -> String {
         column: RunColumn::Id,
         ..RunOrder::default()
     };
-    let listed = runs
-        .page(&matching.unwrap(), order, 0, usize::MAX, false)
-        .unwrap();
+    let listed = runs.page(&matching.unwrap(), order, 0, usize::MAX).unwrap();
     let numbers = listed
         .iter()
         .map(|run| run.directory.trace_id.to_string()[7..8].to_owned());
@@ -109,8 +107,7 @@ fn the_steps_of_runs_decide_where_their_names_were_too_many() {
     register(&connection, &tracer_sdk::prices::Prices::default()).unwrap();
     let found = |query: &str| -> Option<bool> {
         let filter = SqlFilter::new(&parse(query), true, Timestamp::from_unix_microseconds(0));
-        let row =
-            r#"SELECT '{"t": {"a": {"n": 1}, "…": {"n": 9, "f": 1}}, "e": {"E": {"n": 1}}}' AS details"#;
+        let row = r#"SELECT '{"t": {"a": {"n": 1}, "…": {"n": 9, "f": 1}}, "e": {"E": {"n": 1}}}' AS facts"#;
         let query = format!(
             "SELECT {} FROM ({row}) WHERE {}",
             filter.undecided, filter.possible
@@ -255,7 +252,7 @@ fn a_query_of_runs_says_which_steps_it_asks_for() {
 #[test]
 fn a_hit_meets_all_conditions_on_steps() {
     let (sandbox, _) = store();
-    let runs = FactsStore::new(sandbox.path()).all(true).unwrap().runs;
+    let runs = listed(&FactsStore::new(sandbox.path()));
     let hits = |query: &str| {
         let test = StepTest::new(&parse(query));
         let mut hits = Vec::new();

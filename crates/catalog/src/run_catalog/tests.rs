@@ -94,8 +94,7 @@ impl Machine {
         };
         let sent = FactsStore::read([directory]).pop().unwrap();
         let line = json!({
-            "version": 1, "trace_id": id(run.number), "generation": 1,
-            "facts": sent.facts, "details": sent.details, "meta": run.meta(),
+            "version": 2, "trace_id": id(run.number), "generation": 1, "facts": sent.row, "meta": run.meta(),
         });
         self.apply(&line);
     }
@@ -205,12 +204,12 @@ proptest! {
         let (query, order) = (query.parse().unwrap(), RunOrder { column, is_reversed, groups_threads });
         let answers = |runs: &RunCatalog| {
             let selection = selected(runs, &query);
-            let page = runs.page(&selection, order, 1, limit, true).unwrap();
+            let page = runs.page(&selection, order, 1, limit).unwrap();
             let threads = runs.threads(&page, true).unwrap();
             let places = page.iter().map(|run| threads.place(run).map(|place| (place.number, place.count)));
             let places: Vec<_> = places.collect();
             let listed = page.iter().map(|run| {
-                (run.directory.trace_id, run.status, run.facts.clone(), run.details.clone(), run.placed())
+                (run.directory.trace_id, run.status, run.row.clone(), run.placed())
             });
             let mut census = runs.census(true).unwrap();
             census.ids.sort();
@@ -235,10 +234,10 @@ fn a_list_goes_on_after_a_run() {
     fs::write(sandbox.directory(3).join("meta.json"), "{").unwrap();
     let runs = sandbox.catalog();
     let all = selected(&runs, &RunQuery::default());
-    let listed = runs.page(&all, RunOrder::default(), 0, 9, false).unwrap();
+    let listed = runs.page(&all, RunOrder::default(), 0, 9).unwrap();
     for (place, last) in (1..).zip(&listed) {
         let rest = runs
-            .page(&all.clone().after(last), RunOrder::default(), 0, 9, false)
+            .page(&all.clone().after(last), RunOrder::default(), 0, 9)
             .unwrap();
         assert_eq!(rest, listed[place..]);
     }
@@ -280,7 +279,7 @@ fn writers_go_on_while_steps_are_read() {
         }
     });
     assert!(found.is_ok());
-    assert_eq!(machine.store().all(false).unwrap().runs.len(), 9);
+    assert_eq!(machine.runs().census(true).unwrap().ids.len(), 9);
 }
 
 #[test]
@@ -293,6 +292,7 @@ fn writers_go_on_once_reading_has_ended() {
         runs.candidates(&RunQuery::default(), true, now()).unwrap().len(),
         1
     );
+    runs.end_reading().unwrap();
     machine.send(&run(2));
     let runs = machine.runs();
     assert_eq!(runs.census(true).unwrap().ids.len(), 2);
@@ -335,7 +335,7 @@ fn damage_of_one_database_leaves_the_other() {
         let machine = Machine::new(&[], 0);
         machine.here.write(&run(1));
         (2..40).for_each(|number| machine.send(&run(number)));
-        let mirror = machine.mirror.path().join("cache/mirror-7.sqlite");
+        let mirror = machine.mirror.path().join("cache/mirror-8.sqlite");
         let files = [machine.here.database(), mirror];
         let runs = machine.runs();
         runs.end_reading().unwrap();
@@ -376,10 +376,8 @@ fn trials_of_a_bucket_are_counted_and_left_out() {
             &CancelToken::default(),
             |_| (),
         );
-        let runs = stream
-            .page(&all.unwrap(), RunOrder::default(), 0, 2, false)
-            .unwrap();
-        let starts: Vec<i64> = runs.iter().filter_map(|run| run.facts.started_us).collect();
+        let runs = stream.page(&all.unwrap(), RunOrder::default(), 0, 2).unwrap();
+        let starts: Vec<i64> = runs.iter().filter_map(|run| run.row.started_us).collect();
         let places = stream.threads(&runs, with_trials).unwrap();
         let places = runs.iter().filter_map(|run| places.place(run));
         let places: BTreeSet<(usize, usize)> = places.map(|place| (place.number, place.count)).collect();

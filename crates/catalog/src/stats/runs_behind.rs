@@ -8,7 +8,7 @@ use crate::latencies::shortest_like;
 use crate::query::{Condition, Feature, NumberComparison, NumberField, QueryTerm, RunQuery, Since};
 use crate::query::{TextComparison, TextField};
 use crate::run_column::RunColumn;
-use crate::run_facts::FURTHER;
+use crate::run_row::FURTHER;
 
 /// The runs that the numbers of a group count, as queries.
 ///
@@ -23,7 +23,7 @@ use crate::run_facts::FURTHER;
 /// let folder = tempfile::tempdir()?;
 /// capture(|| tracer_sdk::tool_call("search_kb").record()).save(folder.path())?;
 /// let cancel = CancelToken::default();
-/// let runs = FactsStore::new(folder.path()).survey(true)?.open(&cancel, |_| ())?;
+/// let runs = FactsStore::new(folder.path()).survey()?.open(&cancel, |_| ())?;
 /// let query: RunQuery = "name:captured".parse()?;
 /// let by = Some(Grouping::Tool);
 /// let found = runs.stats(&runs.select(&query, true, now(), &cancel, |_| ())?, by)?;

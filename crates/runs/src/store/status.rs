@@ -14,9 +14,10 @@ tracer_format::words! {
     /// assert_eq!(RunStore::new(folder.path()).list()?[0].status(), RunStatus::Ok);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum RunStatus in tracer_runs {
         /// The run is live, or nothing shows that it is not.
+        #[default]
         Running = "running",
         /// The process that recorded the run died before the run could end.
         Interrupted = "interrupted",

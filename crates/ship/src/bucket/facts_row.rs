@@ -1,10 +1,10 @@
-//! [`FactsRow`]: a run as a line of an object of facts: columns for SQL, and the facts and details that `tracer` keeps.
+//! [`FactsRow`]: a run as a line of an object of facts: columns for SQL, and the row that `tracer` keeps.
 
 use std::borrow::Cow;
 
 use serde::Serialize;
 use serde_json::Value;
-use tracer_catalog::{FACTS_LINE_VERSION, FactsStore, ListedRun, RunDetails, RunFacts};
+use tracer_catalog::{FACTS_LINE_VERSION, FactsStore, ListedRun, RunRow};
 use tracer_insight::status::RunStatus;
 use tracer_runs::RunDirectory;
 use tracer_sdk::format::{RunMeta, Timestamp, TraceId};
@@ -42,8 +42,7 @@ struct FactsRow<'a> {
     tools: Vec<&'a str>,
     /// Bytes of its log.
     bytes: u64,
-    facts: &'a RunFacts,
-    details: &'a RunDetails,
+    facts: &'a RunRow,
     /// Its metadata: what a list of runs as JSON is made of.
     meta: &'a RunMeta,
 }
@@ -66,7 +65,7 @@ pub(super) fn line(
 /// The line with secrets taken out of its texts. Names of tools are keys here and say nothing of the values next to them, so
 /// only tags and metadata are redacted by their keys.
 fn without_secrets(mut row: Value, redaction: &Redaction) -> Value {
-    for keyed in ["/details/g", "/meta"] {
+    for keyed in ["/facts/g", "/meta"] {
         if let Some(value) = row.pointer_mut(keyed) {
             *value = redaction.value(value.take()).0;
         }
@@ -94,8 +93,7 @@ fn clean_texts(value: Value, redaction: &Redaction) -> Value {
 }
 
 fn of_listed(run: &ListedRun, meta: &RunMeta, generation: u64, bytes: u64) -> Option<Value> {
-    let details = run.details.as_ref()?;
-    let facts = &run.facts;
+    let facts = &run.row;
     // A run that cannot be read is no completed one.
     let status: RunStatus = run.status;
     serde_json::to_value(FactsRow {
@@ -121,13 +119,12 @@ fn of_listed(run: &ListedRun, meta: &RunMeta, generation: u64, bytes: u64) -> Op
         output_tokens: facts.tokens.completion_tokens,
         total_tokens: facts.tokens.total_tokens,
         cache_read_tokens: facts.tokens.cache_read_tokens,
-        error: details.error.as_deref(),
-        commit: details.commit(),
-        models: details.models.keys().map(String::as_str).collect(),
-        tools: details.tools.keys().map(String::as_str).collect(),
+        error: facts.error.as_deref(),
+        commit: facts.commit(),
+        models: facts.models.keys().map(String::as_str).collect(),
+        tools: facts.tools.keys().map(String::as_str).collect(),
         bytes,
         facts,
-        details,
         meta,
     })
     .ok()

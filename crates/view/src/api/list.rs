@@ -100,13 +100,15 @@ fn entry<'a>(run: &'a RunSummary, known: &'a HashMap<TraceId, ListedRun>) -> Opt
         Some((run, origin)) => entry.with_origin(run.status, origin),
         None => entry,
     };
-    Some(match known.and_then(|run| Some((run, run.details.as_ref()?))) {
-        Some((run, details)) => entry
-            .with_details(&details.tags, run.facts.session.as_deref())
-            .with_tokens(run.facts.tokens)
-            .with_cost(&details.cost),
-        None => entry,
-    })
+    Some(
+        match known.and_then(|run| Some((&run.row, run.row.cost.as_ref()?))) {
+            Some((row, cost)) => entry
+                .with_details(&row.tags, row.session.as_deref())
+                .with_tokens(row.tokens)
+                .with_cost(cost),
+            None => entry,
+        },
+    )
 }
 
 /// List entries of some runs, by their spans; empty while the runs are read for the first time.
@@ -115,7 +117,7 @@ fn details(viewer: &Viewer, runs: &[&RunSummary]) -> Result<HashMap<TraceId, Lis
         return Ok(HashMap::new());
     };
     let wanted: Vec<TraceId> = runs.iter().map(|run| run.directory.trace_id).collect();
-    let known = viewer.facts().open(&known)?.runs(&wanted, true);
+    let known = viewer.facts().open(&known)?.runs(&wanted);
     let known = known.map_err(|error| viewer.facts().unreadable(&error))?;
     Ok(known
         .into_iter()

@@ -8,7 +8,7 @@ use axum::extract::State;
 use axum::response::Response;
 use serde::Serialize;
 use tracer_catalog::query::{Condition, QueryTerm, RunQuery, Since, TextComparison, TextField};
-use tracer_catalog::{ListedRun, PlaceInThread, ReadingProgress, RunColumn, RunDetails, RunOrder};
+use tracer_catalog::{ListedRun, PlaceInThread, ReadingProgress, RunColumn, RunOrder};
 use tracer_runs::RunSummary;
 use tracer_sdk::format::{Counts, SPEC_VERSION, TraceId};
 
@@ -276,7 +276,7 @@ fn known(viewer: &Viewer, request: &TableRequest, known: &Arc<KnownRuns>) -> Res
         } else {
             all.clone().with(Condition::Status(request.statuses.clone()))
         };
-        let page = runs.page(&selection, request.order, request.from, request.limit, true)?;
+        let page = runs.page(&selection, request.order, request.from, request.limit)?;
         let threads = runs.threads(&page, true)?;
         Ok((statuses, runs.count(&selection)?, page, threads))
     };
@@ -360,9 +360,8 @@ fn unread(viewer: &Viewer, request: &TableRequest, progress: ReadingProgress) ->
 
 impl TableRow {
     fn of(run: &ListedRun, place: Option<PlaceInThread<'_>>) -> Self {
-        let (facts, details) = (&run.facts, run.details.as_deref());
-        let models = called(details, RunDetails::models_by_calls);
-        let tools = called(details, RunDetails::tools_by_calls);
+        let facts = &run.row;
+        let (models, tools) = (facts.models_by_calls(), facts.tools_by_calls());
         Self {
             trace_id: run.directory.trace_id,
             run_name: facts.name.clone(),
@@ -374,7 +373,7 @@ impl TableRow {
             marks: facts.marks(run.status, 0),
             problem: facts.problem.clone(),
             details: run.preview(),
-            cost: details.map(|details| CostReport::from(&details.cost)),
+            cost: facts.cost.as_ref().map(CostReport::from),
             cells: RunColumn::OF_PAGE
                 .map(|column| (column.as_str(), cell(run, column)))
                 .into(),
@@ -382,9 +381,7 @@ impl TableRow {
             models: first_names(&models),
             tool_count: tools.len(),
             tools: first_names(&tools),
-            tags: details
-                .map(|details| tag_words(details.tags.iter()))
-                .unwrap_or_default(),
+            tags: tag_words(facts.tags.iter()),
             thread: place.map(|place| ThreadJson {
                 id: place.thread.to_owned(),
                 number: place.number,
@@ -412,10 +409,6 @@ fn cell(run: &ListedRun, column: RunColumn) -> TableCell {
         _ => None,
     };
     TableCell { text, title }
-}
-
-fn called(details: Option<&RunDetails>, names: fn(&RunDetails) -> Vec<&str>) -> Vec<&str> {
-    details.map(names).unwrap_or_default()
 }
 
 fn first_names(names: &[&str]) -> Vec<String> {

@@ -36,13 +36,13 @@ fn row(
     let mut run = ListedRun::of_summary(summary, preview);
     run.directory.trace_id = TraceId::from_u128(id << 96 | 1).unwrap();
     run.status = status;
-    run.facts.name = name.map(str::to_owned);
-    run.facts.started_us = started.parse().ok().map(Timestamp::unix_microseconds);
-    run.facts.duration_us = duration;
-    run.facts.llm_calls = llm_calls;
-    run.facts.tool_calls = tool_calls;
-    run.facts.errors = errors;
-    run.facts.loop_warnings = loop_warnings;
+    run.row.name = name.map(str::to_owned);
+    run.row.started_us = started.parse().ok().map(Timestamp::unix_microseconds);
+    run.row.duration_us = duration;
+    run.row.llm_calls = llm_calls;
+    run.row.tool_calls = tool_calls;
+    run.row.errors = errors;
+    run.row.loop_warnings = loop_warnings;
     run
 }
 
@@ -106,7 +106,7 @@ fn rows() -> Vec<ListedRun> {
         ),
         row(0x2cc0_0a25, RunStatus::Damaged, None, "", None, [0; 4]),
     ];
-    rows[5].facts.problem = Some("meta.json: is not JSON (malformed_json)".to_owned());
+    rows[5].row.problem = Some("meta.json: is not JSON (malformed_json)".to_owned());
     rows
 }
 
@@ -114,7 +114,7 @@ fn rows() -> Vec<ListedRun> {
 fn a_number_that_no_column_has_is_the_last_one_where_runs_are_sorted_by_it() {
     let mut rows = rows();
     rows.truncate(2);
-    (rows[0].facts.retries, rows[1].facts.retries) = (12, 3);
+    (rows[0].row.retries, rows[1].row.retries) = (12, 3);
     let lines = table_of(&rows, RunColumn::Retries, 80);
     let lines: Vec<String> = lines.iter().map(Line::text).collect();
     assert!(lines[0].contains("RETRIES  RUN"), "{lines:#?}");

@@ -35,6 +35,7 @@ const STORES_FOLDER: &str = "cache/stores";
 /// ```
 /// use tracer_ship::BucketReader;
 /// use tracer_catalog::FactsStore;
+/// use tracer_runs::CancelToken;
 /// use tracer_sdk::settings::Settings;
 ///
 /// let (home, bucket) = (tempfile::tempdir()?, tempfile::tempdir()?);
@@ -42,7 +43,8 @@ const STORES_FOLDER: &str = "cache/stores";
 /// let reader = BucketReader::open(&Settings::with_data_dir(home.path()), &url)?;
 /// assert_eq!(reader.sync(&mut |_| {})?.changed_runs, 0);
 /// let store = FactsStore::new(home.path()).with_team(reader.team_store());
-/// assert!(store.all(false)?.runs.is_empty());
+/// let runs = store.survey()?.open(&CancelToken::default(), |_| ())?;
+/// assert!(runs.census(true)?.ids.is_empty());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]

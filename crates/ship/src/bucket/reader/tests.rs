@@ -11,7 +11,10 @@ use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt};
 use rstest::rstest;
 use serde_json::{Value, json};
-use tracer_catalog::{FactsStore, FetchError, FetchRuns, ListedRun};
+use tracer_catalog::query::RunQuery;
+use tracer_catalog::{FactsStore, FetchError, FetchRuns, ListedRun, RunOrder};
+use tracer_insight::units::now;
+use tracer_runs::CancelToken;
 use tracer_sdk::format::{Timestamp, TraceId};
 use tracer_sdk::settings::Settings;
 
@@ -74,14 +77,14 @@ impl Colleague {
     }
 
     fn runs(&self) -> Vec<ListedRun> {
-        self.store().all(true).unwrap().runs
+        listed(&self.store())
     }
 
     fn names(&self) -> Vec<String> {
         let names = self
             .runs()
             .into_iter()
-            .map(|run| run.facts.name.unwrap_or_default());
+            .map(|run| run.row.name.unwrap_or_default());
         names.collect()
     }
 
@@ -91,6 +94,20 @@ impl Colleague {
         let lease = store.files(&run)?;
         Ok(fs::read(lease.directory.path.join("spans.jsonl")).unwrap())
     }
+}
+
+/// All runs of a store, the newest first.
+fn listed(store: &FactsStore) -> Vec<ListedRun> {
+    let runs = store
+        .survey()
+        .unwrap()
+        .open(&CancelToken::default(), |_| ())
+        .unwrap();
+    let cancel = CancelToken::default();
+    let all = runs
+        .select(&RunQuery::default(), true, now(), &cancel, |_| ())
+        .unwrap();
+    runs.page(&all, RunOrder::default(), 0, usize::MAX).unwrap()
 }
 
 /// A line of facts as a shipper writes it.
@@ -125,16 +142,10 @@ fn a_colleague_sees_the_runs_that_were_sent_and_reads_them() {
     let colleague = Colleague::new(Arc::clone(&memory));
     let summary = colleague.sync();
     assert_eq!((summary.changed_runs, summary.passed_over()), (4, 0));
-    let (here, there) = (
-        colleague.runs(),
-        FactsStore::new(recorded.path()).all(true).unwrap().runs,
-    );
+    let (here, there) = (colleague.runs(), listed(&FactsStore::new(recorded.path())));
     assert_eq!(here.len(), 4);
     for (here, there) in here.iter().zip(&there) {
-        assert_eq!(
-            (&here.facts, &here.details, here.status),
-            (&there.facts, &there.details, there.status)
-        );
+        assert_eq!((&here.row, here.status), (&there.row, there.status));
         assert_eq!(here.origin(), Some("s3://team/agents"));
         let meta = colleague.store().summary(here.directory.clone()).meta.unwrap();
         assert_eq!(meta, there.directory.clone().read_summary().meta.unwrap());
@@ -248,7 +259,7 @@ fn a_name_of_the_future_hides_nothing() {
 fn hostile_facts_are_counted_and_hide_no_others() {
     let memory = Arc::new(InMemory::new());
     let mut newer = line(3, 1, "newer");
-    newer["version"] = json!(2);
+    newer["version"] = json!(3);
     let mut running = line(4, 1, "running");
     running["facts"]["st"] = json!("running");
     let mut negative = line(5, 1, "negative");
@@ -461,7 +472,7 @@ fn whoever_sent_a_run_sees_it_as_the_others_do_until_it_changes_here() {
     reader.sync(&mut |_| {}).unwrap();
     let store = || FactsStore::new(recorded.path()).with_team(reader.team_store());
     let origins = || -> Vec<bool> {
-        let runs = store().all(false).unwrap().runs;
+        let runs = listed(&store());
         runs.iter().map(|run| run.origin().is_some()).collect()
     };
     assert_eq!(origins(), [true, true]);

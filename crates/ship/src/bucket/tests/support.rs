@@ -426,7 +426,7 @@ pub(crate) fn facts_rows(objects: &[(String, Vec<u8>)]) -> Vec<Value> {
         let parsed = text
             .lines()
             .map(|line| serde_json::from_str::<Value>(line).unwrap());
-        rows.extend(parsed.filter(|row| row["version"] == 1));
+        rows.extend(parsed.filter(|row| row["version"] == 2));
     }
     rows
 }

@@ -1,4 +1,4 @@
-//! [`RunFacts`] and [`RunDetails`]: the facts and details of a run, and the one full reading that finds them.
+//! [`RunRow`]: the numbers, times, names and texts of a run in a list, and the one full reading that finds them.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -37,10 +37,10 @@ const MAX_TEXT_COLUMNS: usize = 200;
 /// The tag that holds the commit of the program.
 pub(crate) const COMMIT_TAG: &str = "commit";
 
-/// The numbers, times and status of a run, without its details. Everything is exact, whatever the size of the run,
-/// and what is not known is `None`, never zero.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RunFacts {
+/// A run in a list, as it is stored, shown, and sent to a bucket: its numbers, times, tools, models and texts. Everything is
+/// exact, whatever the size of the run, and what is not known is `None`, never zero.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunRow {
     /// Its label.
     pub name: Option<String>,
     /// When it started, in microseconds since 1970; `None` when its metadata cannot be read.
@@ -99,9 +99,52 @@ pub struct RunFacts {
     /// Gaps in its recording, and spans after its end, each a sentence without its full stop.
     #[serde(rename = "rm", default, skip_serializing_if = "is_default")]
     pub remarks: Vec<String>,
+    /// Distinguishes it from other runs of its name: why it failed, what it repeated, what it was asked.
+    #[serde(rename = "s", default, skip_serializing_if = "is_default")]
+    pub subtitle: Option<String>,
+    /// The kinds of its steps in the order of time, in at most twelve cells of all its steps; of those that share one, the
+    /// worst.
+    #[serde(
+        rename = "p",
+        default,
+        skip_serializing_if = "is_default",
+        with = "kind_words"
+    )]
+    pub path: Vec<StepKind>,
+    /// Its first prompt.
+    #[serde(rename = "q", default, skip_serializing_if = "is_default")]
+    pub prompt: Option<String>,
+    /// The text of its last model call; `None` when that gave none.
+    #[serde(rename = "a", default, skip_serializing_if = "is_default")]
+    pub answer: Option<String>,
+    /// The command that was run.
+    #[serde(rename = "c", default, skip_serializing_if = "is_default")]
+    pub command: Option<String>,
+    /// Its tags.
+    #[serde(rename = "g", default, skip_serializing_if = "is_default")]
+    pub tags: BTreeMap<String, String>,
+    /// Its tool calls, by the name of the tool.
+    #[serde(rename = "t", default, skip_serializing_if = "is_default")]
+    pub tools: BTreeMap<String, CallTotals>,
+    /// Its model calls, by the name of the model.
+    #[serde(rename = "m", default, skip_serializing_if = "is_default")]
+    pub models: BTreeMap<String, CallTotals>,
+    /// Its model calls by what decides their price.
+    #[serde(rename = "$", default, skip_serializing_if = "is_default")]
+    pub model_calls: CallGroups,
+    /// The cost of these, by the prices of the [`FactsStore`](crate::FactsStore) that gave it; never kept. `None` of a run that
+    /// was not read.
+    #[serde(skip)]
+    pub cost: Option<CostSum>,
+    /// The errors in it, by their type: of failed calls and recorded for themselves.
+    #[serde(rename = "e", default, skip_serializing_if = "is_default")]
+    pub failures: BTreeMap<String, ErrorCount>,
+    /// The type of the error that ended it.
+    #[serde(rename = "f", default, skip_serializing_if = "is_default")]
+    pub error: Option<String>,
 }
 
-impl RunFacts {
+impl RunRow {
     /// When it started, if that can be read.
     #[must_use]
     pub fn started(&self) -> Option<Timestamp> {
@@ -138,74 +181,9 @@ impl RunFacts {
         self.recorded_status.is_open()
     }
 
-    /// The status now: files say whether a run has ended, and its process if it is running.
-    pub(crate) fn status_now(&self, directory: &RunDirectory) -> RunStatus {
-        status_now(self.recorded_status, directory)
-    }
-}
-
-/// The status now of a run whose files say this one.
-pub(crate) fn status_now(recorded: RunStatus, directory: &RunDirectory) -> RunStatus {
-    if !recorded.is_open() {
-        return recorded;
-    }
-    match probe_liveness(&directory.path, tracer_sdk::format::RecordedStatus::Running) {
-        Liveness::Interrupted => RunStatus::Interrupted,
-        _ => RunStatus::Running,
-    }
-}
-
-/// The details of a run: its tools, its models, its texts.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RunDetails {
-    /// Distinguishes it from other runs of its name: why it failed, what it repeated, what it was asked.
-    #[serde(rename = "s", default, skip_serializing_if = "is_default")]
-    pub subtitle: Option<String>,
-    /// The kinds of its steps in the order of time, in at most twelve cells of all its steps; of those that share one, the
-    /// worst.
-    #[serde(
-        rename = "p",
-        default,
-        skip_serializing_if = "is_default",
-        with = "kind_words"
-    )]
-    pub path: Vec<StepKind>,
-    /// Its first prompt.
-    #[serde(rename = "q", default, skip_serializing_if = "is_default")]
-    pub prompt: Option<String>,
-    /// The text of its last model call; `None` when that gave none.
-    #[serde(rename = "a", default, skip_serializing_if = "is_default")]
-    pub answer: Option<String>,
-    /// The command that was run.
-    #[serde(rename = "c", default, skip_serializing_if = "is_default")]
-    pub command: Option<String>,
-    /// Its tags.
-    #[serde(rename = "g", default, skip_serializing_if = "is_default")]
-    pub tags: BTreeMap<String, String>,
-    /// Its tool calls, by the name of the tool.
-    #[serde(rename = "t", default, skip_serializing_if = "is_default")]
-    pub tools: BTreeMap<String, CallTotals>,
-    /// Its model calls, by the name of the model.
-    #[serde(rename = "m", default, skip_serializing_if = "is_default")]
-    pub models: BTreeMap<String, CallTotals>,
-    /// Its model calls by what decides their price.
-    #[serde(rename = "$", default, skip_serializing_if = "is_default")]
-    pub model_calls: CallGroups,
-    /// The cost of these, by the prices of the [`FactsStore`](crate::FactsStore) that gave it; never kept.
-    #[serde(skip)]
-    pub cost: CostSum,
-    /// The errors in it, by their type: of failed calls and recorded for themselves.
-    #[serde(rename = "e", default, skip_serializing_if = "is_default")]
-    pub failures: BTreeMap<String, ErrorCount>,
-    /// The type of the error that ended it.
-    #[serde(rename = "f", default, skip_serializing_if = "is_default")]
-    pub error: Option<String>,
-}
-
-impl RunDetails {
     /// Computes what its calls cost.
     pub(crate) fn price(&mut self, prices: &Prices) {
-        self.cost = self.model_calls.cost(prices);
+        self.cost = Some(self.model_calls.cost(prices));
         for calls in self.models.values_mut() {
             calls.cost = None;
         }
@@ -238,6 +216,17 @@ impl RunDetails {
     #[must_use]
     pub fn commit(&self) -> Option<&str> {
         self.tags.get(COMMIT_TAG).map(String::as_str)
+    }
+}
+
+/// The status now of a run whose files say this one.
+pub(crate) fn status_now(recorded: RunStatus, directory: &RunDirectory) -> RunStatus {
+    if !recorded.is_open() {
+        return recorded;
+    }
+    match probe_liveness(&directory.path, tracer_sdk::format::RecordedStatus::Running) {
+        Liveness::Interrupted => RunStatus::Interrupted,
+        _ => RunStatus::Running,
     }
 }
 
@@ -298,8 +287,7 @@ pub struct CallTotals {
 /// A run as it is found by reading all of it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct FullReading {
-    pub(crate) facts: RunFacts,
-    pub(crate) details: RunDetails,
+    pub(crate) row: RunRow,
     /// Set when every record could be read: one that could not is read again the next time.
     pub(crate) is_complete: bool,
 }
@@ -336,7 +324,7 @@ fn read_by(directory: &RunDirectory, is_summed: bool) -> FullReading {
                 reading.read(number, &mut run.records);
             }
         }
-        reading.details.model_calls = std::mem::take(&mut run.model_calls);
+        reading.row.model_calls = std::mem::take(&mut run.model_calls);
         if let Some(last) = reading.last_answered
             && let Ok(Some(record)) = run.records.read_record(last)
         {
@@ -344,13 +332,13 @@ fn read_by(directory: &RunDirectory, is_summed: bool) -> FullReading {
         }
         reading.add_tags(&run.read_tags());
     }
-    reading.finish(&summary, status, counted, open_calls)
+    reading.finish(&summary, counted, open_calls)
 }
 
 /// The facts of a run by its metadata alone.
-pub(crate) fn of_summary(summary: &RunSummary) -> RunFacts {
+pub(crate) fn of_summary(summary: &RunSummary) -> RunRow {
     let status = recorded_status(summary);
-    Reading::new(status).finish(summary, status, None, 0).facts
+    Reading::new(status).finish(summary, None, 0).row
 }
 
 /// The status as the files have it: each list finds out again if the process lives.
@@ -365,13 +353,7 @@ fn recorded_status(summary: &RunSummary) -> RunStatus {
 #[derive(Debug, Clone)]
 pub(crate) struct Reading {
     preview: PreviewReading,
-    details: RunDetails,
-    failed_calls: u64,
-    unknown_calls: u64,
-    is_waiting: bool,
-    retries: u64,
-    tokens: Usage,
-    session: Option<String>,
+    row: RunRow,
     /// Tags of runs that became spans of this one; its own win over them.
     tags: Tags,
     /// The last model call that did not fail.
@@ -379,26 +361,20 @@ pub(crate) struct Reading {
     /// The answer that the run itself says.
     own_answer: Option<String>,
     is_complete: bool,
-    /// Set where a record says that it belongs to a session, and not to which.
-    has_unnamed_session: bool,
 }
 
 impl Reading {
     pub(crate) fn new(status: RunStatus) -> Self {
         Self {
             preview: PreviewReading::of(status),
-            details: RunDetails::default(),
-            failed_calls: 0,
-            unknown_calls: 0,
-            is_waiting: false,
-            retries: 0,
-            tokens: Usage::default(),
-            session: None,
+            row: RunRow {
+                recorded_status: status,
+                ..RunRow::default()
+            },
             tags: Tags::default(),
             last_answered: None,
             own_answer: None,
             is_complete: true,
-            has_unnamed_session: false,
         }
     }
 
@@ -413,7 +389,7 @@ impl Reading {
         };
         let usage = index.usage(position as usize);
         if span.has_tags
-            || span.names_session && self.session.is_none()
+            || span.names_session && self.row.session.is_none()
             || span.is_joined
             || span.outcome != Outcome::Ok
             || index.attempt_of(position as usize).is_some()
@@ -424,10 +400,10 @@ impl Reading {
         let calls = match span.event_type {
             EventType::LlmCall => {
                 self.last_answered = Some(number);
-                self.is_waiting = false;
-                &mut self.details.models
+                self.row.is_waiting = false;
+                &mut self.row.models
             }
-            EventType::ToolCall => &mut self.details.tools,
+            EventType::ToolCall => &mut self.row.tools,
             // What was asked of a model that is no model call.
             EventType::Unknown if usage != Usage::default() => return false,
             EventType::StateUpdate | EventType::LoopWarning | EventType::Unknown => {
@@ -441,7 +417,7 @@ impl Reading {
         let calls = named(calls, index.name(&span));
         calls.calls += 1;
         calls.tokens.add(&usage);
-        self.tokens.add(&usage);
+        self.row.tokens.add(&usage);
         if let Some(duration) = span.duration_us {
             calls.time_us = calls.time_us.saturating_add(duration);
             calls.latencies.add(duration);
@@ -469,36 +445,36 @@ impl Reading {
         }
         self.add_content(record);
         if let Some(error) = step_summary::failure(&record.payload) {
-            let entry = named(&mut self.details.failures, &error.error_type);
+            let entry = named(&mut self.row.failures, &error.error_type);
             entry.count += 1;
             if entry.count == 1 {
                 entry.message = text::one_line(&error.message, MAX_TEXT_COLUMNS);
             }
-            if matches!(record.payload, Payload::Error(_)) || self.details.error.is_none() {
-                self.details.error = Some(short(&error.error_type));
+            if matches!(record.payload, Payload::Error(_)) || self.row.error.is_none() {
+                self.row.error = Some(short(&error.error_type));
             }
         }
         if record.is_waiting() {
-            self.is_waiting = true;
+            self.row.is_waiting = true;
         } else if record.event_type() == EventType::LlmCall {
-            self.is_waiting = false;
+            self.row.is_waiting = false;
         }
         if let Some(usage) = record.usage() {
-            self.tokens.add(usage);
+            self.row.tokens.add(usage);
         }
         let calls = match &record.payload {
             Payload::LlmCall { model, usage, .. } => {
                 if !step_summary::failed(record) {
                     self.last_answered = Some(number);
                 }
-                let calls = named(&mut self.details.models, model);
+                let calls = named(&mut self.row.models, model);
                 calls.tokens.add(usage);
                 calls
             }
-            Payload::ToolCall { tool_name, .. } => named(&mut self.details.tools, tool_name),
+            Payload::ToolCall { tool_name, .. } => named(&mut self.row.tools, tool_name),
             Payload::RunStart { argv, .. } => {
                 if !argv.is_empty() {
-                    self.details.command = Some(text::one_line(&argv.join(" "), MAX_TEXT_COLUMNS));
+                    self.row.command = Some(text::one_line(&argv.join(" "), MAX_TEXT_COLUMNS));
                 }
                 return;
             }
@@ -507,15 +483,15 @@ impl Reading {
         calls.calls += 1;
         if step_summary::failed(record) {
             calls.failed += 1;
-            self.failed_calls += 1;
+            self.row.failed_calls += 1;
         }
-        self.unknown_calls += u64::from(record.outcome() == Outcome::Unknown);
+        self.row.unknown_calls += u64::from(record.outcome() == Outcome::Unknown);
         let duration = StepSource::duration_of(record, span);
         if let Some(duration) = duration {
             calls.time_us = calls.time_us.saturating_add(duration);
             calls.latencies.add(duration);
         }
-        self.retries += u64::from(record.meta.contains_key(ATTEMPT_OF));
+        self.row.retries += u64::from(record.meta.contains_key(ATTEMPT_OF));
     }
 
     /// Adds the kept content of the next record.
@@ -523,21 +499,21 @@ impl Reading {
         self.preview.add(record);
         if let Payload::RunStart { .. } = &record.payload {
             let one_line = |said: &Value| text::one_line(&as_text(said), MAX_TEXT_COLUMNS);
-            self.details.prompt = record.question().map(one_line).or(self.details.prompt.take());
+            self.row.prompt = record.question().map(one_line).or(self.row.prompt.take());
             self.own_answer = record.answer().map(one_line);
         }
         if let Payload::LlmCall { prompt, .. } = &record.payload
-            && self.details.prompt.is_none()
+            && self.row.prompt.is_none()
             && !prompt.is_null()
         {
             let prompt = step_summary::prompt_summary(prompt);
-            self.details.prompt = Some(text::one_line(&prompt, MAX_TEXT_COLUMNS));
+            self.row.prompt = Some(text::one_line(&prompt, MAX_TEXT_COLUMNS));
         }
     }
 
     /// Takes the answer of a call for the run's.
     pub(crate) fn set_answer(&mut self, record: &Record) {
-        self.details.answer = answer(record);
+        self.row.answer = answer(record);
     }
 
     /// Adds the tags of the run itself.
@@ -546,14 +522,8 @@ impl Reading {
     }
 
     fn attributes(&mut self, span: &SpanRecord) {
-        if self.session.is_none() {
-            self.session = session(&span.attributes);
-            let is_of_one = || {
-                names::SESSION
-                    .iter()
-                    .any(|key| span.attributes.contains_key(*key))
-            };
-            self.has_unnamed_session |= self.session.is_none() && is_of_one();
+        if self.row.session.is_none() {
+            self.row.session = session(&span.attributes);
         }
         if !span.is_root() && span.attributes.keys().any(|key| tag_key(key).is_some()) {
             let mut tags = Tags::of_attributes(&span.attributes);
@@ -562,26 +532,25 @@ impl Reading {
         }
     }
 
-    /// The facts of a run whose records were all added.
+    /// The row of a run whose records were all added.
     pub(crate) fn finish(
-        mut self,
+        self,
         summary: &RunSummary,
-        status: RunStatus,
         counted: Option<Counts>,
         open_calls: u64,
     ) -> FullReading {
+        let mut row = self.row;
+        let status = row.recorded_status;
         let tags = self.tags.iter().map(|(key, value)| (short(key), short(value)));
-        self.details.tags = tags.collect();
+        row.tags = tags.collect();
         let preview = self.preview.finish();
-        if self.own_answer.is_some() {
-            self.details.answer = self.own_answer;
-        }
-        self.details.subtitle = preview.subtitle;
-        self.details.model_calls.truncate(MAX_CALL_GROUPS);
-        self.details.path = preview.path;
+        row.answer = self.own_answer.or(row.answer);
+        row.subtitle = preview.subtitle;
+        row.model_calls.truncate(MAX_CALL_GROUPS);
+        row.path = preview.path;
         if status != RunStatus::Failed {
             // A failure that did not end the run.
-            self.details.error = None;
+            row.error = None;
         }
         let meta = summary.meta.as_ref().ok();
         let counts = match meta {
@@ -590,29 +559,20 @@ impl Reading {
             Some(meta) => meta.counts,
             None => Counts::default(),
         };
-        let facts = RunFacts {
-            name: meta.and_then(|meta| meta.run_name.clone()),
-            started_us: summary.started().map(Timestamp::unix_microseconds),
-            duration_us: meta.and_then(units::run_duration),
-            recorded_status: status,
-            is_trial: meta.is_some_and(|meta: &RunMeta| meta.gate().is_some()),
-            llm_calls: counts.llm_calls,
-            tool_calls: counts.tool_calls,
-            errors: counts.errors,
-            loop_warnings: counts.loop_warnings,
-            steps: preview.steps + open_calls,
-            failed_calls: self.failed_calls,
-            unknown_calls: self.unknown_calls,
-            is_waiting: self.is_waiting && !status.is_open(),
-            retries: self.retries,
-            tokens: self.tokens,
-            session: self.session,
-            problem: summary.problems().first().map(ToString::to_string),
-            remarks: meta.map(recording_remarks).unwrap_or_default(),
-        };
+        row.name = meta.and_then(|meta| meta.run_name.clone());
+        row.started_us = summary.started().map(Timestamp::unix_microseconds);
+        row.duration_us = meta.and_then(units::run_duration);
+        row.is_trial = meta.is_some_and(|meta: &RunMeta| meta.gate().is_some());
+        row.llm_calls = counts.llm_calls;
+        row.tool_calls = counts.tool_calls;
+        row.errors = counts.errors;
+        row.loop_warnings = counts.loop_warnings;
+        row.steps = preview.steps + open_calls;
+        row.is_waiting &= !status.is_open();
+        row.problem = summary.problems().first().map(ToString::to_string);
+        row.remarks = meta.map(recording_remarks).unwrap_or_default();
         FullReading {
-            facts,
-            details: self.details,
+            row,
             is_complete: self.is_complete,
         }
     }
