@@ -17,6 +17,7 @@ mod run_row;
 mod search;
 mod selected;
 pub mod stats;
+mod step_scan;
 mod store;
 mod survey;
 mod threads;
@@ -38,6 +39,7 @@ pub use run_catalog::{MatchProgress, RunCatalog, RunCensus, RunOrder, SelectedRu
 pub use run_column::RunColumn;
 pub use run_row::{CallTotals, ErrorCount, RunRow};
 pub use search::{RunHits, SearchOrder, SortedHits, SortedNumber, StepHit, StepSearch};
+pub use step_scan::StepScan;
 pub use store::{FactsStore, ListedRun, ReadingProgress};
 pub use survey::Survey;
 pub use threads::{PlaceInThread, RunThreads};

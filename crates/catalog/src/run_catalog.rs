@@ -12,7 +12,7 @@ use tracer_sdk::format::{Timestamp, TraceId};
 
 use crate::database::{RunDatabase, id_at, status_at, time_at};
 use crate::database_file::DatabaseError;
-use crate::query::{self, Condition, RunQuery, SqlFilter, StepTest};
+use crate::query::{self, Condition, RunQuery, SqlFilter, StepQuery};
 use crate::run_column::RunColumn;
 use crate::run_row::status_now;
 use crate::search::{RunHits, StepSearch, hits, matches_by_steps, reading_threads};
@@ -306,7 +306,8 @@ impl RunCatalog {
                 Vec::new()
             } else {
                 self.end_reading()?;
-                let matching = self.match_steps(&undecided, &StepTest::new(query), cancel, &mut progress)?;
+                let matching =
+                    self.match_steps(&undecided, &StepQuery::of_runs(query), cancel, &mut progress)?;
                 // All that is read of the selection is of one instant.
                 self.database.begin()?;
                 matching
@@ -320,7 +321,7 @@ impl RunCatalog {
     fn match_steps(
         &self,
         undecided: &[TraceId],
-        test: &StepTest,
+        test: &StepQuery,
         cancel: &CancelToken,
         progress: &mut impl FnMut(MatchProgress),
     ) -> Result<Vec<TraceId>, DatabaseError> {

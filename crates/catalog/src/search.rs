@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use memchr::memmem::Finder;
 use serde_json::Value;
-use tracer_insight::run_steps::{ReadRow, RowSource, RunSteps, TimelineRow};
+use tracer_insight::run_steps::{ReadRow, RunSteps};
 use tracer_insight::step_kind::StepKind;
 use tracer_insight::steps::StepSource;
 use tracer_insight::{step_summary, steps, text, units};
@@ -17,11 +17,12 @@ use tracer_runs::{RunReader, Strictness};
 use tracer_sdk::format::{Payload, Record, SPANS_FILE, SpanRecord, Usd};
 use tracer_sdk::prices::Prices;
 
-use crate::query::StepTest;
+use crate::query::{StepColumns, StepQuery, is_step};
+use crate::step_scan::StepScan;
 use crate::store::ListedRun;
 use crate::workers;
 
-/// Bytes of a log that are searched together.
+/// Bytes of a log that are looked through together.
 const BLOCK_BYTES: usize = 1024 * 1024;
 /// Runs of a bucket that are fetched at the same time: waiting for a store needs no processor, and a store answers many.
 const MAX_FETCHING: usize = 16;
@@ -84,7 +85,7 @@ impl SortedNumber {
 #[derive(Debug, Clone)]
 pub struct StepSearch<'a> {
     /// The conditions on steps.
-    pub test: &'a StepTest,
+    pub test: &'a StepQuery,
     /// The most hits of a run.
     pub limit: usize,
     /// The order of the hits: only the first ones are given then, and none whose number is not known. Without it they
@@ -176,13 +177,13 @@ pub(crate) fn reading_threads(runs: &[ListedRun]) -> usize {
 }
 
 /// True of a run that matches a query by its steps.
-pub(crate) fn matches_by_steps(run: &ListedRun, test: &StepTest) -> bool {
+pub(crate) fn matches_by_steps(run: &ListedRun, test: &StepQuery) -> bool {
     // A run that cannot be fetched is counted by its bucket.
     let Ok(lease) = run.fetch() else {
         return false;
     };
     let path = &lease.directory.path;
-    if scan(path, test.needles(), None).is_ok_and(|scanned| !scanned.has_all) {
+    if holds_all(path, test.needles()).is_ok_and(|holds_all| !holds_all) {
         return false;
     }
     let Ok(reader) = RunReader::open(path, Strictness::Lenient) else {
@@ -208,37 +209,41 @@ fn find(run: &ListedRun, wanted: &StepSearch<'_>) -> io::Result<RunHits> {
     let StepSearch { test, limit, .. } = *wanted;
     let _lease = run.fetch().map_err(io::Error::other)?;
     let is_open = run.row.is_open();
-    let needle = test.needle_of_hits();
-    let scanned = match scan(&run.directory.path, test.needles(), needle) {
-        Ok(scanned) => scanned,
+    let holds_all = match holds_all(&run.directory.path, test.needles()) {
+        Ok(holds_all) => holds_all,
         // Of a run that has only begun there are the calls in flight.
-        Err(_) if is_open => Scanned::default(),
+        Err(_) if is_open => false,
         Err(error) => return Err(error),
     };
     let mut found = RunHits::default();
-    if !scanned.has_all && !is_open {
+    if !holds_all && !is_open {
         return Ok(found);
     }
     let steps = RunSteps::open(run.directory.clone(), Prices::default());
-    let candidates = match &needle {
-        Some(_) => rows_at(&steps, &scanned.places),
-        None => rows_like(&steps, test),
-    };
+    let scan = StepScan::new(&steps, test);
+    let places = scan.candidates(0, steps.index.bytes_read())?.into_iter();
+    let rows = places
+        .flat_map(|place| scan.rows(place))
+        .chain(scan.unlogged.iter().copied());
+    let rows = rows.filter_map(|row| Some((steps.timeline.get(row)?.number, row)));
+    let in_time: BTreeSet<(u32, usize)> = rows.filter(|(number, _)| *number > 0).collect();
     let mut sorted = SortedHits::default();
-    for (_, row) in candidates {
+    for (_, row) in in_time {
         if wanted.order.is_none() && found.hits.len() >= limit {
             found.more = true;
             break;
         }
-        let Some(read) = steps
-            .timeline
-            .get(row)
-            .and_then(|row| Some((row, steps.read_row(row).ok()??)))
-        else {
+        let Some(row) = steps.timeline.get(row) else {
             continue;
         };
-        let (row, ReadRow { record, span, .. }) = read;
-        if row.number > 0 && test.is_hit(&record) {
+        let columns = StepColumns::of(&steps, row);
+        if test.matches(&columns, None) == Some(false) {
+            continue;
+        }
+        let Ok(Some(ReadRow { record, span, .. })) = steps.read_row(row) else {
+            continue;
+        };
+        if is_step(&record) && test.matches(&columns, Some(&record)) == Some(true) {
             let number = wanted
                 .order
                 .map(|order| number(order, &record, span.as_ref(), wanted.prices));
@@ -295,95 +300,23 @@ fn number(
     }
 }
 
-/// The rows of the spans whose lines hold these places, and those that are in no line, by the numbers of their steps.
-fn rows_at(steps: &RunSteps, places: &[u64]) -> BTreeSet<(u32, usize)> {
-    let mut spans = BTreeSet::new();
-    for place in places {
-        // The line that begins last before the place.
-        let position = steps.index.place_from(place.saturating_add(1)).checked_sub(1);
-        spans.extend(position);
-    }
-    let numbered = |row: usize, item: &TimelineRow| (item.number, row);
-    let mut rows = BTreeSet::new();
-    for span in &spans {
-        if let Some(row) = steps.timeline.row_of_span(*span)
-            && let Some(item) = steps.timeline.get(row)
-        {
-            rows.insert(numbered(row, item));
-        }
-    }
-    for (row, item) in steps.timeline.rows.iter().enumerate() {
-        let is_wanted = match item.source {
-            RowSource::InFlight(_) => true,
-            // What is promoted from a root is in the line of the root.
-            RowSource::Promoted(number) => steps
-                .promoted
-                .get(number as usize)
-                .is_some_and(|promoted| spans.contains(&promoted.span)),
-            RowSource::Run | RowSource::Span(_) => false,
-        };
-        if is_wanted {
-            rows.insert(numbered(row, item));
-        }
-    }
-    rows
-}
-
-/// The rows that may be hits by the index.
-fn rows_like(steps: &RunSteps, test: &StepTest) -> BTreeSet<(u32, usize)> {
-    let rows = steps.timeline.rows.iter().enumerate();
-    let like = rows.filter(|(_, row)| {
-        let Some((event_type, outcome)) = steps.header(row) else {
-            return false;
-        };
-        let name = match row.source {
-            RowSource::Span(position) => steps
-                .index
-                .span(position as usize)
-                .map(|span| steps.index.name(&span).to_owned()),
-            RowSource::InFlight(number) => steps.in_flight.get(number as usize).map(|call| call.name.clone()),
-            RowSource::Run | RowSource::Promoted(_) => None,
-        };
-        test.may_be_hit(event_type, outcome.is_failure(), &name.unwrap_or_default())
-    });
-    like.map(|(at, row)| (row.number, at)).collect()
-}
-
-/// The texts in the bytes of a log.
-#[derive(Debug, Default)]
-struct Scanned {
-    /// Set where all texts are in it.
-    has_all: bool,
-    /// The places of one of them.
-    places: Vec<u64>,
-}
-
-/// Looks for texts, which are in lower case, in the bytes of a log, whatever the case there.
-fn scan(directory: &Path, needles: &[String], placed: Option<&str>) -> io::Result<Scanned> {
+/// Looks for texts, which are in lower case, in the bytes of a log, whatever the case there; true where all are in it.
+fn holds_all(directory: &Path, needles: &[String]) -> io::Result<bool> {
     let path = directory.join(SPANS_FILE);
     // A pipe would be waited for; what the readers of runs refuse has no steps either.
     if !fs::symlink_metadata(&path)?.is_file() {
         return Err(io::Error::other("not a regular file"));
     }
     let mut file = File::open(path)?;
-    let mut scanned = Scanned {
-        has_all: needles.is_empty(),
-        ..Scanned::default()
-    };
-    if needles.is_empty() {
-        return Ok(scanned);
-    }
     let overlap = needles.iter().map(String::len).max().unwrap_or(1) - 1;
-    let finders: Vec<Finder<'_>> = needles.iter().map(Finder::new).collect();
-    let placing = placed.map(Finder::new);
-    let mut found = vec![false; needles.len()];
+    let mut missing: Vec<Finder<'_>> = needles.iter().map(Finder::new).collect();
     let mut block: Vec<u8> = Vec::new();
-    let mut start = 0_u64;
     let mut line = 0;
-    loop {
+    while !missing.is_empty() {
         let kept = block.len();
         let read = file.by_ref().take(BLOCK_BYTES as u64).read_to_end(&mut block)?;
-        line = if memchr::memchr(b'\n', block.get(kept..).unwrap_or_default()).is_some() {
+        let fresh = block.get_mut(kept..).unwrap_or_default();
+        line = if memchr::memchr(b'\n', fresh).is_some() {
             0
         } else {
             line + read as u64
@@ -391,24 +324,11 @@ fn scan(directory: &Path, needles: &[String], placed: Option<&str>) -> io::Resul
         if read == 0 || line > MAX_LINE_BYTES {
             break;
         }
-        if let Some(fresh) = block.get_mut(kept..) {
-            fresh.make_ascii_lowercase();
-        }
-        for (found, finder) in found.iter_mut().zip(&finders) {
-            *found = *found || finder.find(&block).is_some();
-        }
-        if let Some(placing) = &placing {
-            let hits = placing.find_iter(&block).map(|at| start + at as u64);
-            scanned.places.extend(hits);
-        } else if found.iter().all(|found| *found) {
-            break;
-        }
-        let rest = block.len().saturating_sub(overlap);
-        start += rest as u64;
-        block.drain(..rest);
+        fresh.make_ascii_lowercase();
+        missing.retain(|finder| finder.find(&block).is_none());
+        block.drain(..block.len().saturating_sub(overlap));
     }
-    scanned.has_all = found.iter().all(|found| *found);
-    Ok(scanned)
+    Ok(missing.is_empty())
 }
 
 /// The text around the first of `texts`, which are in lower case, with the field that holds it; without any, the step in one
@@ -474,8 +394,8 @@ mod tests {
     use crate::run_catalog::{RunCatalog, RunOrder};
     use crate::test_support::{SampleRun, SampleSpan, Sandbox, listed, ordered};
 
-    fn test(query: &str) -> StepTest {
-        StepTest::new(&query.parse::<RunQuery>().unwrap())
+    fn test(query: &str) -> StepQuery {
+        StepQuery::of_runs(&query.parse::<RunQuery>().unwrap())
     }
 
     fn store() -> Sandbox {
@@ -613,10 +533,9 @@ mod tests {
             let folder = tempfile::tempdir().unwrap();
             let text = "x".repeat(length) + "NEEDLE" + &"y".repeat(10);
             std::fs::write(folder.path().join(SPANS_FILE), text).unwrap();
-            let needles = ["needle".to_owned(), "xn".to_owned()];
-            let scanned = scan(folder.path(), &needles, Some("needle")).unwrap();
-            assert!(scanned.has_all);
-            assert_eq!(scanned.places, [length as u64], "once, though blocks overlap");
+            let holds = |needles: [&str; 2]| holds_all(folder.path(), &needles.map(str::to_owned)).unwrap();
+            assert!(holds(["needle", "xn"]));
+            assert!(!holds(["needle", "nx"]));
         }
     }
 

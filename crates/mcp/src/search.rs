@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tracer_catalog::query::{RunQuery, StepTest};
+use tracer_catalog::query::{RunQuery, StepQuery};
 use tracer_catalog::{FactsStore, ListedRun, RunCatalog, SearchOrder, SortedHits, StepHit, StepSearch};
 use tracer_insight::marked_text::MarkedText;
 use tracer_insight::run_head::UNNAMED;
@@ -27,7 +27,7 @@ const MAX_EXCERPT_BYTES: usize = 240;
 
 pub(crate) fn answer(store: &FactsStore, asked: &SearchRuns) -> Result<String, ToolError> {
     let query: RunQuery = asked.query.parse()?;
-    let test = StepTest::new(&query);
+    let test = StepQuery::of_runs(&query);
     if test.is_empty() {
         return Err(ToolError::NoStepCondition);
     }
@@ -98,7 +98,7 @@ fn sorted(
     asked: &SearchRuns,
     runs: &RunCatalog,
     candidates: &[TraceId],
-    test: &StepTest,
+    test: &StepQuery,
     order: SearchOrder,
 ) -> Result<String, ToolError> {
     let wanted = StepSearch {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::json;
-use tracer_catalog::query::StepTest;
+use tracer_catalog::query::StepQuery;
 use tracer_catalog::{ListedRun, RunHits, SearchOrder, SortedHits, SortedNumber, StepHit, StepSearch};
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::run_head::display_name;
@@ -61,7 +61,7 @@ fn order_parser() -> impl TypedValueParser<Value = SearchOrder> {
 /// Searches the runs.
 pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
     let query = args.query.parse()?;
-    let test = StepTest::new(&query);
+    let test = StepQuery::of_runs(&query);
     if test.is_empty() {
         return Err(CliError::input("the query names nothing to look for in steps")
             .with_hint("give a text, or one of: tool model failed error args result prompt answer kind")

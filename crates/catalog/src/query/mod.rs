@@ -34,8 +34,9 @@ pub use parse::QueryError;
 pub use since::{InvalidSince, Since};
 pub(crate) use sql::{MODEL_CALLS, SqlFilter};
 pub(crate) use sql_functions::register;
-pub use step_match::{RunTest, StepColumns, StepTest};
-pub use step_query::StepQuery;
+pub use step_match::StepColumns;
+pub(crate) use step_query::is_step;
+pub use step_query::{RunTest, StepQuery};
 
 /// A query: terms that all have to hold. Without any, every run matches.
 ///

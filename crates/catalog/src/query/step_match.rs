@@ -1,6 +1,6 @@
-//! [`StepTest`]: the steps that are hits of a query, and the runs that match by them.
+//! [`StepCondition`]: a condition on a step, by its columns where these decide, else by its content.
 
-use tracer_insight::not_run::NotRunReader;
+use tracer_insight::run_steps::{RowSource, RunSteps, TimelineRow};
 use tracer_insight::status::RunStatus;
 use tracer_insight::step_filter::{StepFilter, value_contains};
 use tracer_insight::step_kind::StepKind;
@@ -8,19 +8,7 @@ use tracer_insight::step_summary;
 use tracer_sdk::format::{EventType, Payload, Record};
 
 use super::text_match::TextMatch;
-use super::{Condition, NumberComparison, NumberField, QueryTerm, RunQuery, TextField};
-
-/// The conditions of a query on steps.
-#[derive(Debug, Clone)]
-pub struct StepTest {
-    conditions: Vec<(bool, StepCondition)>,
-    /// Those on the number of calls that never ran: all steps together say it.
-    not_run: Vec<(bool, NumberComparison, u64)>,
-    /// Texts that a run must hold, in lower case, as any JSON has them: see [`plain_part`].
-    needles: Vec<String>,
-    /// The texts that are looked for, in lower case.
-    texts: Vec<String>,
-}
+use super::{Condition, NumberComparison, NumberField, TextField};
 
 /// The columns of a step: all that is known without reading it.
 ///
@@ -31,7 +19,7 @@ pub struct StepTest {
 /// let query: StepQuery = "tool:search* duration>1s".parse()?;
 /// let mut step = StepColumns::new(StepKind::Tool, "search_kb");
 /// step.duration_us = Some(2_000_000);
-/// assert_eq!(query.matches_columns(&step), Some(true));
+/// assert_eq!(query.matches(&step, None), Some(true));
 /// # Ok::<(), tracer_catalog::query::QueryError>(())
 /// ```
 #[derive(Debug, Clone, Copy)]
@@ -63,6 +51,53 @@ impl<'a> StepColumns<'a> {
             output_tokens: None,
         }
     }
+
+    /// The columns of a row of an opened run.
+    #[must_use]
+    pub fn of(steps: &'a RunSteps, row: &TimelineRow) -> Self {
+        let mut columns = Self::new(StepKind::Span, "");
+        match row.source {
+            RowSource::Run => {
+                columns.kind = StepKind::Run;
+                let meta = steps.meta.as_ref().ok();
+                columns.name = meta.and_then(|meta| meta.run_name.as_deref()).unwrap_or_default();
+                columns.status = RunStatus::Running;
+            }
+            RowSource::Span(position) => {
+                let Some(span) = steps.index.span(position as usize) else {
+                    return columns;
+                };
+                columns.kind = span.event_type.into();
+                let fixed = columns.kind.fixed_name();
+                columns.name = fixed.unwrap_or_else(|| steps.index.name(&span));
+                if span.outcome.is_failure() || span.event_type == EventType::Error {
+                    columns.status = RunStatus::Failed;
+                } else if span.is_open {
+                    columns.status = RunStatus::Running;
+                }
+                columns.duration_us = span.duration_us.filter(|_| !span.is_open);
+                columns.input_tokens = span.tokens_in.map(u64::from);
+                columns.output_tokens = span.tokens_out.map(u64::from);
+            }
+            RowSource::Promoted(number) => {
+                if let Some(promoted) = steps.promoted.get(number as usize) {
+                    columns.kind = promoted.event_type.into();
+                    columns.name = columns.kind.fixed_name().unwrap_or_default();
+                    if promoted.event_type == EventType::Error {
+                        columns.status = RunStatus::Failed;
+                    }
+                }
+            }
+            RowSource::InFlight(number) => {
+                if let Some(started) = steps.in_flight.get(number as usize) {
+                    columns.kind = started.event_type.into();
+                    columns.name = &started.name;
+                }
+                columns.status = RunStatus::Running;
+            }
+        }
+        columns
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -86,7 +121,7 @@ pub(super) enum StepCondition {
 
 /// Conditions that one step must meet together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum TestedPart {
+pub(super) enum TestedPart {
     ToolCall,
     ModelCall,
     /// This one alone.
@@ -113,7 +148,7 @@ impl StepCondition {
     }
 
     /// The condition that a term about runs sets on their steps; `None` where only facts of the run decide.
-    fn of(condition: &Condition) -> Option<Self> {
+    pub(super) fn of(condition: &Condition) -> Option<Self> {
         Some(match condition {
             Condition::Text(text) => Self::Text(StepFilter::new(&[], false, Some(text))),
             Condition::Kind(kinds) => Self::Kind(kinds.clone()),
@@ -139,7 +174,7 @@ impl StepCondition {
         })
     }
 
-    fn group(&self) -> TestedPart {
+    pub(super) fn group(&self) -> TestedPart {
         match self {
             Self::Tool(_) | Self::Args(_) | Self::Result(_) => TestedPart::ToolCall,
             Self::Model(_) | Self::Prompt(_) | Self::Answer(_) => TestedPart::ModelCall,
@@ -153,8 +188,16 @@ impl StepCondition {
         }
     }
 
+    /// The outcome in a step; of one whose content decides, it has to be read.
+    pub(super) fn outcome(&self, step: &StepColumns<'_>, record: Option<&Record>) -> ConditionOutcome {
+        match (self.in_columns(step), record) {
+            (ConditionOutcome::Steps, Some(record)) => ConditionOutcome::Known(self.holds(record)),
+            (outcome, _) => outcome,
+        }
+    }
+
     /// The outcome without reading the step.
-    pub(super) fn in_columns(&self, step: &StepColumns<'_>) -> ConditionOutcome {
+    fn in_columns(&self, step: &StepColumns<'_>) -> ConditionOutcome {
         let content_of = |may_hold: bool| {
             if may_hold {
                 ConditionOutcome::Steps
@@ -232,221 +275,4 @@ impl From<Option<bool>> for ConditionOutcome {
     fn from(known: Option<bool>) -> Self {
         known.map_or(Self::Unknown, Self::Known)
     }
-}
-
-impl StepTest {
-    /// The conditions of a query on steps.
-    #[must_use]
-    pub fn new(query: &RunQuery) -> Self {
-        let conditions = query
-            .terms
-            .iter()
-            .filter_map(|term| Some((term.is_negated, StepCondition::of(&term.condition)?)));
-        let (texts, needles) = sought_texts(&query.terms);
-        let not_run = query.terms.iter().filter_map(|term| match &term.condition {
-            Condition::Number {
-                field: NumberField::NotRunCalls,
-                comparison,
-                number,
-            } => Some((term.is_negated, *comparison, *number)),
-            _ => None,
-        });
-        Self {
-            conditions: conditions.collect(),
-            not_run: not_run.collect(),
-            needles,
-            texts,
-        }
-    }
-
-    /// True where there is nothing to search in steps.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.conditions.iter().all(|(is_negated, _)| *is_negated)
-    }
-
-    /// Texts that the log of every matching run holds, in lower case.
-    #[must_use]
-    pub(crate) fn needles(&self) -> &[String] {
-        &self.needles
-    }
-
-    /// The texts that are looked for, in lower case.
-    #[must_use]
-    pub fn texts(&self) -> &[String] {
-        &self.texts
-    }
-
-    /// A text that the line of every hit holds, in lower case; `None` where lines say it another way, or there are several
-    /// kinds of hits.
-    #[must_use]
-    pub(crate) fn needle_of_hits(&self) -> Option<&str> {
-        let has = |group| self.positive().any(|condition| condition.group() == group);
-        if has(TestedPart::ToolCall) && has(TestedPart::ModelCall) {
-            return None;
-        }
-        self.needles
-            .iter()
-            .map(String::as_str)
-            .max_by_key(|needle| needle.len())
-    }
-
-    fn positive(&self) -> impl Iterator<Item = &StepCondition> {
-        let positive = self.conditions.iter().filter(|(is_negated, _)| !is_negated);
-        positive.map(|(_, condition)| condition)
-    }
-
-    /// True where all conditions of a group hold; `None` when it has none.
-    fn all(&self, group: TestedPart, holds: impl Fn(&StepCondition) -> bool) -> Option<bool> {
-        let mut conditions = self
-            .positive()
-            .filter(|condition| condition.group() == group)
-            .peekable();
-        conditions.peek()?;
-        Some(conditions.all(holds))
-    }
-
-    /// True where all conditions hold in one step: those on tool calls and on model calls in a call of one kind.
-    fn fits(&self, holds: impl Fn(&StepCondition) -> bool) -> bool {
-        let calls = [TestedPart::ToolCall, TestedPart::ModelCall].map(|group| self.all(group, &holds));
-        (calls == [None, None] || calls.contains(&Some(true)))
-            && self.all(TestedPart::Alone, &holds) != Some(false)
-    }
-
-    /// True of a step that is a hit: all conditions on steps hold in it, those on tool calls and on model calls in calls of their
-    /// kind.
-    #[must_use]
-    pub fn is_hit(&self, record: &Record) -> bool {
-        if !is_step(record) {
-            return false;
-        }
-        let excluded = self
-            .conditions
-            .iter()
-            .any(|(is_negated, condition)| *is_negated && condition.holds(record));
-        !excluded && self.fits(|condition| condition.holds(record))
-    }
-
-    /// True of a step that may be a hit, without reading it: its type, whether it failed, and the name of its
-    /// model or tool.
-    #[must_use]
-    pub(crate) fn may_be_hit(&self, event_type: EventType, failed: bool, name: &str) -> bool {
-        let mut step = StepColumns::new(event_type.into(), name);
-        if failed {
-            step.status = RunStatus::Failed;
-        }
-        self.fits(|condition| condition.in_columns(&step) != ConditionOutcome::Known(false))
-    }
-
-    /// Begins with the steps of a run.
-    #[must_use]
-    pub fn begin(&self) -> RunTest<'_> {
-        RunTest {
-            test: self,
-            found: vec![false; self.conditions.len()],
-            tool_call: false,
-            model_call: false,
-            asked: (!self.not_run.is_empty()).then(NotRunReader::default),
-        }
-    }
-}
-
-/// True of a record that is a step.
-fn is_step(record: &Record) -> bool {
-    !matches!(record.event_type(), EventType::RunStart | EventType::RunEnd) && !record.is_leftover()
-}
-
-/// The match of one run by its steps.
-#[derive(Debug, Clone)]
-pub struct RunTest<'a> {
-    test: &'a StepTest,
-    /// The conditions that were found, negated ones without their negation.
-    found: Vec<bool>,
-    tool_call: bool,
-    model_call: bool,
-    /// The calls that were asked for, where a condition is on them.
-    asked: Option<NotRunReader>,
-}
-
-impl RunTest<'_> {
-    /// Adds the next step.
-    pub fn add(&mut self, record: &Record) {
-        // A run may have a question and an answer of its own.
-        if !is_step(record) && record.question().or(record.answer()).is_none() {
-            return;
-        }
-        if let Some(asked) = &mut self.asked {
-            asked.take(record);
-        }
-        let all = |group| self.test.all(group, |condition| condition.holds(record)) == Some(true);
-        self.tool_call |= all(TestedPart::ToolCall);
-        self.model_call |= all(TestedPart::ModelCall);
-        for (found, (_, condition)) in self.found.iter_mut().zip(&self.test.conditions) {
-            *found = *found || condition.holds(record);
-        }
-    }
-
-    /// The match of the run so far; `None` while further steps may change it.
-    #[must_use]
-    pub fn settled(&self) -> Option<bool> {
-        let excluded = self
-            .conditions()
-            .any(|(found, is_negated, _)| found && is_negated);
-        if excluded {
-            return Some(false);
-        }
-        let may_change = self.asked.is_some() || self.conditions().any(|(_, is_negated, _)| is_negated);
-        (!may_change && self.has_found_all()).then_some(true)
-    }
-
-    /// True of a run that matches, once all its steps were added; `is_over` if it has ended.
-    #[must_use]
-    pub fn matches(mut self, is_over: bool) -> bool {
-        let not_run = self.asked.take().and_then(|asked| asked.finish(is_over));
-        let count = not_run.map(|calls| calls.len() as u64);
-        let holds = |(is_negated, comparison, number): &(bool, NumberComparison, u64)| {
-            count.is_some_and(|count| comparison.holds(count, *number) != *is_negated)
-        };
-        self.test.not_run.iter().all(holds) && self.has_found_all()
-    }
-
-    fn has_found_all(&self) -> bool {
-        self.conditions().all(
-            |(found, is_negated, condition)| match (is_negated, condition.group()) {
-                (true, _) => !found,
-                (false, TestedPart::ToolCall) => self.tool_call,
-                (false, TestedPart::ModelCall) => self.model_call,
-                (false, TestedPart::Alone) => found,
-            },
-        )
-    }
-
-    fn conditions(&self) -> impl Iterator<Item = (bool, bool, &StepCondition)> {
-        let conditions = self.found.iter().zip(&self.test.conditions);
-        conditions.map(|(found, (is_negated, condition))| (*found, *is_negated, condition))
-    }
-}
-
-/// The texts that a match must hold, in lower case, and the part of each that its log holds as it is.
-pub(super) fn sought_texts(terms: &[QueryTerm]) -> (Vec<String>, Vec<String>) {
-    let texts = terms.iter().filter(|term| !term.is_negated).filter_map(|term| {
-        let text = match &term.condition {
-            Condition::Text(text) => text,
-            Condition::Field { field, value, .. } if field.is_in_steps() => value,
-            _ => return None,
-        };
-        Some(text.to_lowercase()).filter(|text| !text.is_empty())
-    });
-    let texts: Vec<String> = texts.collect();
-    let needles = texts.iter().map(|text| plain_part(text).to_owned());
-    let needles = needles.filter(|part| !part.is_empty()).collect();
-    (texts, needles)
-}
-
-/// The longest part of a text that any JSON holds as it is: neither escaped nor written another way.
-fn plain_part(text: &str) -> &str {
-    let is_plain = |char: char| char.is_ascii_alphanumeric() || " _-.,:;!?=+*()[]{}<>@#$%^~|".contains(char);
-    text.split(|char| !is_plain(char))
-        .max_by_key(|part| part.len())
-        .unwrap_or_default()
 }

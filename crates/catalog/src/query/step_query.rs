@@ -1,32 +1,41 @@
-//! [`StepQuery`]: which steps of one run are asked for.
+//! [`StepQuery`]: the steps that a query means, in one run or in many, and the runs that match by them.
 
 use std::str::FromStr;
 
-use tracer_sdk::format::Record;
+use tracer_insight::not_run::NotRunReader;
+use tracer_sdk::format::{EventType, Record};
 
 use super::parse::parse;
-use super::step_match::{ConditionOutcome, StepColumns, StepCondition, sought_texts};
-use super::{QueryError, QueryScope};
+use super::step_match::{ConditionOutcome, StepColumns, StepCondition, TestedPart};
+use super::{Condition, NumberComparison, NumberField, QueryError, QueryScope, QueryTerm, RunQuery};
 
-/// A query for steps of one run; all its terms have to hold in a step. Without any, every step matches.
+/// The conditions of a query on steps.
 ///
-/// The fields are `name`, `tool`, `model`, `error`, `args`, `result`, `prompt`, `answer`, `status`, `kind`, `tokens`, `input`,
-/// `output` and `duration`.
+/// One that is parsed asks for steps of one run: all its terms have to hold in a step. Without any, every step matches. The
+/// fields are `name`, `tool`, `model`, `error`, `args`, `result`, `prompt`, `answer`, `status`, `kind`, `tokens`, `input`,
+/// `output` and `duration`. Of one that asks for [runs](Self::of_runs), conditions on tool calls and on model calls hold in
+/// calls of their kind.
 ///
 /// ```
 /// use tracer_catalog::query::StepQuery;
 ///
 /// let query: StepQuery = "kind:tool -status:ok args~refund".parse()?;
-/// assert_eq!(query.needle(), "refund");
+/// assert_eq!(query.needle(), Some("refund"));
 ///
 /// let refused = "dur>1s".parse::<StepQuery>().unwrap_err();
 /// assert!(refused.to_string().contains("did you mean `duration`?"));
 /// # Ok::<(), tracer_catalog::query::QueryError>(())
 /// ```
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct StepQuery {
+    scope: QueryScope,
     conditions: Vec<(bool, StepCondition)>,
-    needle: String,
+    /// Those on the number of calls that never ran: all steps together say it.
+    not_run: Vec<(bool, NumberComparison, u64)>,
+    /// Texts that a run must hold, in lower case, as any JSON has them: see [`plain_part`].
+    needles: Vec<String>,
+    /// The texts that are looked for, in lower case.
+    texts: Vec<String>,
 }
 
 impl FromStr for StepQuery {
@@ -34,64 +43,243 @@ impl FromStr for StepQuery {
 
     fn from_str(text: &str) -> Result<Self, QueryError> {
         let terms = parse(text, QueryScope::Steps)?;
-        let (_, needles) = sought_texts(&terms);
-        let conditions = terms
-            .iter()
-            .filter_map(|term| Some((term.is_negated, StepCondition::of_step(&term.condition)?)));
-        Ok(Self {
-            conditions: conditions.collect(),
-            needle: needles.into_iter().max_by_key(String::len).unwrap_or_default(),
-        })
+        Ok(Self::new(QueryScope::Steps, &terms, StepCondition::of_step))
     }
 }
 
 impl StepQuery {
-    /// True of a query that needs the content of steps.
+    /// The conditions of a query for runs on their steps.
     #[must_use]
-    pub fn needs_content(&self) -> bool {
-        self.conditions.iter().any(|(_, condition)| {
-            matches!(
-                condition,
-                StepCondition::Text(_)
-                    | StepCondition::Error(_)
-                    | StepCondition::Args(_)
-                    | StepCondition::Result(_)
-                    | StepCondition::Prompt(_)
-                    | StepCondition::Answer(_)
-            )
-        })
+    pub fn of_runs(query: &RunQuery) -> Self {
+        Self::new(QueryScope::Runs, &query.terms, StepCondition::of)
     }
 
-    /// A text that the line of every match holds, in lower case; empty when none is certain.
-    #[must_use]
-    pub fn needle(&self) -> &str {
-        &self.needle
+    fn new(
+        scope: QueryScope,
+        terms: &[QueryTerm],
+        condition: impl Fn(&Condition) -> Option<StepCondition>,
+    ) -> Self {
+        let conditions = terms
+            .iter()
+            .filter_map(|term| Some((term.is_negated, condition(&term.condition)?)));
+        let (texts, needles) = sought_texts(terms);
+        let not_run = terms.iter().filter_map(|term| match &term.condition {
+            Condition::Number {
+                field: NumberField::NotRunCalls,
+                comparison,
+                number,
+            } => Some((term.is_negated, *comparison, *number)),
+            _ => None,
+        });
+        Self {
+            scope,
+            conditions: conditions.collect(),
+            not_run: not_run.collect(),
+            needles,
+            texts,
+        }
     }
 
-    /// The match of a step without reading it; `None` where its content decides.
+    /// True where there is nothing to search in steps.
     #[must_use]
-    pub fn matches_columns(&self, step: &StepColumns<'_>) -> Option<bool> {
-        let mut found = Some(true);
-        for (is_negated, condition) in &self.conditions {
-            match condition.in_columns(step) {
-                ConditionOutcome::Known(holds) if holds != *is_negated => {}
-                ConditionOutcome::Steps => found = None,
-                ConditionOutcome::Known(_) | ConditionOutcome::Unknown => return Some(false),
+    pub fn is_empty(&self) -> bool {
+        self.conditions.iter().all(|(is_negated, _)| *is_negated)
+    }
+
+    /// Texts that the log of every matching run holds, in lower case.
+    #[must_use]
+    pub(crate) fn needles(&self) -> &[String] {
+        &self.needles
+    }
+
+    /// The texts that are looked for, in lower case.
+    #[must_use]
+    pub fn texts(&self) -> &[String] {
+        &self.texts
+    }
+
+    /// A text that the line of every matching step holds, in lower case; `None` where lines say it another way, or steps of
+    /// several kinds match.
+    #[must_use]
+    pub fn needle(&self) -> Option<&str> {
+        let has = |part| self.positive().any(|condition| self.part(condition) == part);
+        if has(TestedPart::ToolCall) && has(TestedPart::ModelCall) {
+            return None;
+        }
+        let needles = self.needles.iter().map(String::as_str);
+        needles.max_by_key(|needle| needle.len())
+    }
+
+    /// The conditions that this one has to hold together with; in a query for steps of one run, that is all of them.
+    fn part(&self, condition: &StepCondition) -> TestedPart {
+        match self.scope {
+            QueryScope::Runs => condition.group(),
+            QueryScope::Steps => TestedPart::Alone,
+        }
+    }
+
+    fn positive(&self) -> impl Iterator<Item = &StepCondition> {
+        let positive = self.conditions.iter().filter(|(is_negated, _)| !is_negated);
+        positive.map(|(_, condition)| condition)
+    }
+
+    /// The match of a step, by its columns, and by its record where that was read; `None` where only the record decides.
+    #[must_use]
+    pub fn matches(&self, step: &StepColumns<'_>, record: Option<&Record>) -> Option<bool> {
+        let outcomes = self.conditions.iter().map(|(is_negated, condition)| {
+            let holds = match condition.outcome(step, record) {
+                ConditionOutcome::Known(holds) => Some(holds != *is_negated),
+                ConditionOutcome::Unknown => Some(false),
+                ConditionOutcome::Steps => None,
+            };
+            let part = self.part(condition);
+            (if *is_negated { TestedPart::Alone } else { part }, holds)
+        });
+        // Of each part: no condition, or all that hold so far.
+        let (mut alone, mut calls) = (Some(true), [None; 2]);
+        for (part, holds) in outcomes {
+            match part {
+                TestedPart::Alone => alone = and(alone, holds),
+                TestedPart::ToolCall => calls[0] = Some(and(calls[0].unwrap_or(Some(true)), holds)),
+                TestedPart::ModelCall => calls[1] = Some(and(calls[1].unwrap_or(Some(true)), holds)),
             }
         }
-        found
+        let in_a_call = match calls {
+            [None, None] => Some(true),
+            [Some(one), None] | [None, Some(one)] => one,
+            [Some(Some(true)), _] | [_, Some(Some(true))] => Some(true),
+            [Some(one), Some(other)] => one.and(other),
+        };
+        and(alone, in_a_call)
     }
 
-    /// The match of a step by its content, once [`StepQuery::matches_columns`] gave `None`.
+    /// Begins with the steps of a run.
     #[must_use]
-    pub fn matches_content(&self, step: &StepColumns<'_>, record: &Record) -> bool {
-        self.conditions
-            .iter()
-            .all(|(is_negated, condition)| match condition.in_columns(step) {
-                ConditionOutcome::Steps => condition.holds(record) != *is_negated,
-                known => known == ConditionOutcome::Known(!is_negated),
-            })
+    pub fn begin(&self) -> RunTest<'_> {
+        RunTest {
+            test: self,
+            found: vec![false; self.conditions.len()],
+            tool_call: false,
+            model_call: false,
+            asked: (!self.not_run.is_empty()).then(NotRunReader::default),
+        }
     }
+}
+
+/// Both; `None` where that is open.
+fn and(one: Option<bool>, other: Option<bool>) -> Option<bool> {
+    match (one, other) {
+        (Some(false), _) | (_, Some(false)) => Some(false),
+        (Some(true), Some(true)) => Some(true),
+        _ => None,
+    }
+}
+
+/// True of a record that is a step.
+pub(crate) fn is_step(record: &Record) -> bool {
+    !matches!(record.event_type(), EventType::RunStart | EventType::RunEnd) && !record.is_leftover()
+}
+
+/// The match of one run by its steps.
+#[derive(Debug, Clone)]
+pub struct RunTest<'a> {
+    test: &'a StepQuery,
+    /// The conditions that were found, negated ones without their negation.
+    found: Vec<bool>,
+    tool_call: bool,
+    model_call: bool,
+    /// The calls that were asked for, where a condition is on them.
+    asked: Option<NotRunReader>,
+}
+
+impl RunTest<'_> {
+    /// Adds the next step.
+    pub fn add(&mut self, record: &Record) {
+        // A run may have a question and an answer of its own.
+        if !is_step(record) && record.question().or(record.answer()).is_none() {
+            return;
+        }
+        if let Some(asked) = &mut self.asked {
+            asked.take(record);
+        }
+        let all = |group| {
+            let mut conditions = self
+                .test
+                .positive()
+                .filter(|condition| condition.group() == group)
+                .peekable();
+            conditions.peek().is_some() && conditions.all(|condition| condition.holds(record))
+        };
+        self.tool_call |= all(TestedPart::ToolCall);
+        self.model_call |= all(TestedPart::ModelCall);
+        for (found, (_, condition)) in self.found.iter_mut().zip(&self.test.conditions) {
+            *found = *found || condition.holds(record);
+        }
+    }
+
+    /// The match of the run so far; `None` while further steps may change it.
+    #[must_use]
+    pub fn settled(&self) -> Option<bool> {
+        let excluded = self
+            .conditions()
+            .any(|(found, is_negated, _)| found && is_negated);
+        if excluded {
+            return Some(false);
+        }
+        let may_change = self.asked.is_some() || self.conditions().any(|(_, is_negated, _)| is_negated);
+        (!may_change && self.has_found_all()).then_some(true)
+    }
+
+    /// True of a run that matches, once all its steps were added; `is_over` if it has ended.
+    #[must_use]
+    pub fn matches(mut self, is_over: bool) -> bool {
+        let not_run = self.asked.take().and_then(|asked| asked.finish(is_over));
+        let count = not_run.map(|calls| calls.len() as u64);
+        let holds = |(is_negated, comparison, number): &(bool, NumberComparison, u64)| {
+            count.is_some_and(|count| comparison.holds(count, *number) != *is_negated)
+        };
+        self.test.not_run.iter().all(holds) && self.has_found_all()
+    }
+
+    fn has_found_all(&self) -> bool {
+        self.conditions().all(
+            |(found, is_negated, condition)| match (is_negated, condition.group()) {
+                (true, _) => !found,
+                (false, TestedPart::ToolCall) => self.tool_call,
+                (false, TestedPart::ModelCall) => self.model_call,
+                (false, TestedPart::Alone) => found,
+            },
+        )
+    }
+
+    fn conditions(&self) -> impl Iterator<Item = (bool, bool, &StepCondition)> {
+        let conditions = self.found.iter().zip(&self.test.conditions);
+        conditions.map(|(found, (is_negated, condition))| (*found, *is_negated, condition))
+    }
+}
+
+/// The texts that a match must hold, in lower case, and the part of each that its log holds as it is.
+fn sought_texts(terms: &[QueryTerm]) -> (Vec<String>, Vec<String>) {
+    let texts = terms.iter().filter(|term| !term.is_negated).filter_map(|term| {
+        let text = match &term.condition {
+            Condition::Text(text) => text,
+            Condition::Field { field, value, .. } if field.is_in_steps() => value,
+            _ => return None,
+        };
+        Some(text.to_lowercase()).filter(|text| !text.is_empty())
+    });
+    let texts: Vec<String> = texts.collect();
+    let needles = texts.iter().map(|text| plain_part(text).to_owned());
+    let needles = needles.filter(|part| !part.is_empty()).collect();
+    (texts, needles)
+}
+
+/// The longest part of a text that any JSON holds as it is: neither escaped nor written another way.
+fn plain_part(text: &str) -> &str {
+    let is_plain = |char: char| char.is_ascii_alphanumeric() || " _-.,:;!?=+*()[]{}<>@#$%^~|".contains(char);
+    text.split(|char| !is_plain(char))
+        .max_by_key(|part| part.len())
+        .unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -126,7 +314,7 @@ mod tests {
         ];
         let matching = rows
             .into_iter()
-            .filter(|row| query.matches_columns(row) == Some(true));
+            .filter(|row| query.matches(row, None) == Some(true));
         matching.map(|row| row.name).collect()
     }
 
@@ -172,25 +360,18 @@ mod tests {
             ("error:Timeout", Some(false)),
         ] {
             let query: StepQuery = query.parse().unwrap();
-            assert!(query.needs_content());
-            assert_eq!(query.matches_columns(&tool), expected, "{query:?}");
+            assert_eq!(query.matches(&tool, None), expected, "{query:?}");
         }
-        assert!(
-            !"kind:tool tool:search"
-                .parse::<StepQuery>()
-                .unwrap()
-                .needs_content()
-        );
     }
 
     #[test]
     fn the_needle_is_the_longest_certain_text() {
         for (query, needle) in [
-            ("refund \"no: answer\" https://a", "no: answer"),
-            ("é", ""),
-            ("-refund", ""),
-            ("prompt~\"Dear Ada\" a", "dear ada"),
-            ("kind:tool", ""),
+            ("refund \"no: answer\" https://a", Some("no: answer")),
+            ("é", None),
+            ("-refund", None),
+            ("prompt~\"Dear Ada\" a", Some("dear ada")),
+            ("kind:tool", None),
         ] {
             assert_eq!(query.parse::<StepQuery>().unwrap().needle(), needle, "{query}");
         }

@@ -254,7 +254,7 @@ fn a_hit_meets_all_conditions_on_steps() {
     let (sandbox, _) = store();
     let runs = listed(&FactsStore::new(sandbox.path()));
     let hits = |query: &str| {
-        let test = StepTest::new(&parse(query));
+        let test = StepQuery::of_runs(&parse(query));
         let mut hits = Vec::new();
         for run in &runs {
             for record in RunReader::open(&run.directory.path, Strictness::Lenient)
@@ -262,10 +262,14 @@ fn a_hit_meets_all_conditions_on_steps() {
                 .records
             {
                 let record = record.unwrap();
-                let failed = step_summary::failed(&record);
-                let may_be = test.may_be_hit(record.event_type(), failed, &record.name);
-                assert!(may_be || !test.is_hit(&record), "{query}");
-                if test.is_hit(&record) {
+                let mut columns = StepColumns::new(record.event_type().into(), &record.name);
+                if step_summary::failed(&record) {
+                    columns.status = RunStatus::Failed;
+                }
+                let is_hit = test.matches(&columns, Some(&record));
+                let by_columns = test.matches(&columns, None);
+                assert!(by_columns.is_none() || by_columns == is_hit, "{query}");
+                if is_hit == Some(true) && is_step(&record) {
                     hits.push(record.name);
                 }
             }
@@ -282,7 +286,7 @@ fn a_hit_meets_all_conditions_on_steps() {
     );
     assert_eq!(hits("kind:llm -refund"), "gpt-5-mini");
     assert_eq!(hits("kind:error"), "billing-agent - 2026-01-01 08:00");
-    assert!(StepTest::new(&parse("status:failed -refund")).is_empty());
+    assert!(StepQuery::of_runs(&parse("status:failed -refund")).is_empty());
 }
 
 #[test]

@@ -8,10 +8,8 @@ use std::ops::Range;
 use tracer_sdk::format::{EventType, Timestamp};
 
 use super::open_run::OpenRun;
-use tracer_catalog::query::StepColumns;
 use tracer_insight::run_head::display_name;
 use tracer_insight::run_steps::{RowSource, TimelineRow};
-use tracer_insight::status::RunStatus;
 use tracer_insight::step_kind::StepKind;
 use tracer_insight::step_order::NONE;
 use tracer_insight::value_summary;
@@ -28,7 +26,7 @@ const TRUNCATED: u8 = 16;
 
 /// The cells of one row.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Cells {
+struct Cells {
     start_us: f64,
     /// Not a number: has none. -1: is in flight.
     duration_us: f64,
@@ -40,35 +38,9 @@ pub(crate) struct Cells {
     tokens_out: Option<u32>,
 }
 
-impl Cells {
-    /// The columns of a search, known without reading the record.
-    pub(crate) fn searched<'a>(&self, name: &'a str) -> StepColumns<'a> {
-        let mut columns = StepColumns::new(self.kind, name);
-        if self.flags & FAILED != 0 {
-            columns.status = RunStatus::Failed;
-        } else if self.flags & IN_FLIGHT != 0 {
-            columns.status = RunStatus::Running;
-        }
-        columns.duration_us = whole_microseconds(self.duration_us);
-        columns.input_tokens = self.tokens_in.map(u64::from);
-        columns.output_tokens = self.tokens_out.map(u64::from);
-        columns
-    }
-}
-
-/// A duration of a cell; `None` where there is none, or the step is in flight.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "whole, and not below zero"
-)]
-fn whole_microseconds(cell: f64) -> Option<u64> {
-    (cell >= 0.0).then_some(cell as u64)
-}
-
 /// The names that rows are given, each once.
 #[derive(Debug, Default)]
-pub(crate) struct NameTable {
+struct NameTable {
     names: Vec<String>,
     numbers: HashMap<String, u32>,
     /// The number here of each name of the index.
@@ -170,15 +142,6 @@ fn parent(row: &TimelineRow) -> i32 {
         NONE => -1,
         parent => i32::try_from(parent).unwrap_or(-1),
     }
-}
-
-/// The cells of one row; its name is left out.
-pub(crate) fn cells_of(run: &OpenRun, row: &TimelineRow) -> Cells {
-    let started = run
-        .steps
-        .started()
-        .unwrap_or(Timestamp::from_unix_microseconds(0));
-    cells(run, row, started, &mut NameTable::default())
 }
 
 fn cells(run: &OpenRun, row: &TimelineRow, started: Timestamp, names: &mut NameTable) -> Cells {
