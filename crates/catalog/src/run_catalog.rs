@@ -115,6 +115,8 @@ pub struct RunCensus {
     pub statuses: BTreeMap<RunStatus, usize>,
     /// Trials of gates that were left out.
     pub hidden_trials: usize,
+    /// A number that changes when a run is added, changes, or goes.
+    pub version: u64,
 }
 
 /// All runs of a store, as they were at one instant: those of this machine, and of the bucket that is read as well.
@@ -246,32 +248,6 @@ impl RunCatalog {
             open: self.open.clone(),
             ..Self::new(self.store.clone(), Arc::clone(&self.here), database)?
         })
-    }
-
-    /// A number that changes when a run is added, changes, or goes.
-    ///
-    /// # Errors
-    ///
-    /// [`DatabaseError`]: the database cannot be read.
-    pub fn version(&self) -> Result<u64, DatabaseError> {
-        let query = "SELECT trace_id, current_status, files, generation FROM listed";
-        let digests: Vec<u64> = self.database.all(query, [], |row| {
-            let mut hasher = DefaultHasher::new();
-            let (run, files) = (row.get_ref(0)?.as_blob()?, row.get_ref(2)?.as_blob()?);
-            let status = row.get_ref(1)?.as_str()?;
-            (run, status, files, row.get::<_, i64>(3)?).hash(&mut hasher);
-            Ok(hasher.finish())
-        })?;
-        let mut hasher = DefaultHasher::new();
-        // The order says nothing.
-        (
-            digests
-                .iter()
-                .fold(0_u64, |sum, digest| sum.wrapping_add(*digest)),
-            digests.len(),
-        )
-            .hash(&mut hasher);
-        Ok(hasher.finish())
     }
 
     /// Lets other processes write again. What is read from now on may be newer.
@@ -492,13 +468,18 @@ impl RunCatalog {
     /// [`DatabaseError`]: the database cannot be read.
     pub fn census(&self, with_trials: bool) -> Result<RunCensus, DatabaseError> {
         let mut census = RunCensus::default();
-        let query = "SELECT trace_id, current_status, is_trial FROM listed";
+        let query = "SELECT trace_id, current_status, is_trial, files, generation FROM listed";
         let _: Vec<()> = self.database.all(query, [], |row| {
+            let (run, status) = (id_at(row, 0)?, status_at(row, 1)?);
+            let mut hasher = DefaultHasher::new();
+            (run, status, row.get_ref(3)?.as_blob()?, row.get::<_, i64>(4)?).hash(&mut hasher);
+            // The order says nothing.
+            census.version = census.version.wrapping_add(hasher.finish());
             if row.get(2)? && !with_trials {
                 census.hidden_trials += 1;
             } else {
-                census.ids.push(id_at(row, 0)?);
-                *census.statuses.entry(status_at(row, 1)?).or_default() += 1;
+                census.ids.push(run);
+                *census.statuses.entry(status).or_default() += 1;
             }
             Ok(())
         })?;
@@ -651,16 +632,20 @@ impl RunCatalog {
     /// [`DatabaseError`]: the database cannot be read.
     pub fn threads(&self, listed: &[ListedRun], with_trials: bool) -> Result<RunThreads, DatabaseError> {
         let sessions = listed.iter().filter_map(|run| run.row.session.as_deref());
-        let query = format!(
-            "SELECT trace_id, placed FROM listed WHERE session = ?1 AND is_trial <= ?2 ORDER BY {NEWEST_FIRST}"
-        );
-        let mut members = Vec::new();
+        // The oldest is the first.
+        let query = "SELECT trace_id, row_number() OVER (ORDER BY placed, trace_id DESC), count(*) OVER ()
+            FROM (SELECT trace_id, placed FROM listed WHERE session = ?1 AND is_trial <= ?2)";
+        let mut threads = RunThreads::default();
         for session in sessions.collect::<HashSet<&str>>() {
             let parameters: [&dyn ToSql; 2] = [&session, &with_trials];
-            let found: Vec<TraceId> = self.database.all(&query, parameters, |row| id_at(row, 0))?;
-            members.extend(found.into_iter().map(|run| (session, run)));
+            let found: Vec<(TraceId, (usize, usize))> = self.database.all(query, parameters, |row| {
+                Ok((id_at(row, 0)?, (count_at(row, 1)?, count_at(row, 2)?)))
+            })?;
+            threads
+                .places
+                .extend(found.into_iter().filter(|(_, (_, count))| *count > 1));
         }
-        Ok(RunThreads::of_members(members.into_iter()))
+        Ok(threads)
     }
 
     /// The number of threads of several runs.

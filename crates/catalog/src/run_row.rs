@@ -50,7 +50,7 @@ pub struct RunRow {
     #[serde(rename = "us")]
     pub duration_us: Option<u64>,
     /// The status by the files alone: `running` of a run that has no end.
-    #[serde(rename = "st", with = "status_word")]
+    #[serde(rename = "st", default, with = "status_word")]
     pub(crate) recorded_status: RunStatus,
     /// Set of a trial of a gate.
     #[serde(rename = "tr", default, skip_serializing_if = "is_default")]

@@ -237,7 +237,7 @@ fn find(run: &ListedRun, wanted: &StepSearch<'_>) -> io::Result<RunHits> {
             continue;
         };
         let columns = StepColumns::of(&steps, row);
-        if test.matches(&columns, None) == Some(false) {
+        if test.needle().is_none() && test.matches(&columns, None) == Some(false) {
             continue;
         }
         let Ok(Some(ReadRow { record, span, .. })) = steps.read_row(row) else {

@@ -39,8 +39,6 @@ pub struct Survey {
     unread: Vec<UnreadRun>,
     gone: Vec<TraceId>,
     database: Result<RunDatabase, Option<DatabaseError>>,
-    /// Set where the known runs are in the database alone.
-    is_of_database: bool,
 }
 
 #[derive(Debug)]
@@ -171,11 +169,7 @@ impl Survey {
 
     /// The same with the database that its known runs are in.
     pub(crate) fn with_database(self, database: Result<RunDatabase, Option<DatabaseError>>) -> Self {
-        Self {
-            database,
-            is_of_database: true,
-            ..self
-        }
+        Self { database, ..self }
     }
 
     /// True where each run is known, and none has gone.
@@ -196,7 +190,6 @@ impl Survey {
             unread: Vec::new(),
             gone: Vec::new(),
             database: Err(None),
-            is_of_database: false,
         }
     }
 
@@ -208,17 +201,12 @@ impl Survey {
     ) -> Result<RunsHere, DatabaseError> {
         let database = std::mem::replace(&mut self.database, Err(None));
         let gone = std::mem::take(&mut self.gone);
-        let mut writer = FactsWriter::new(self.store.runs().data_dir(), database, self.is_of_database, gone)?;
+        let mut writer = FactsWriter::new(self.store.runs().data_dir(), database, gone)?;
         let mut ids = std::mem::take(&mut self.known);
         let unread = std::mem::take(&mut self.unread);
         let (mut read, mut left) = self.read_runs(&unread, &mut writer, cancel, progress)?;
         if writer.has_lost_runs {
-            let kept = if self.is_of_database {
-                std::mem::take(&mut ids)
-            } else {
-                HashSet::new()
-            };
-            let lost = kept.into_iter().chain(read);
+            let lost = std::mem::take(&mut ids).into_iter().chain(read);
             let unread = lost.map(|run| UnreadRun::of(self.store.directory(run)));
             let left_again;
             (read, left_again) = self.read_runs(&unread.collect::<Vec<_>>(), &mut writer, cancel, |_| ())?;
@@ -276,8 +264,6 @@ impl Survey {
 struct FactsWriter<'a> {
     data_dir: &'a Path,
     database: RunDatabase,
-    /// Set where the runs that are known, or were written before, are in the database alone.
-    has_runs: bool,
     /// Set where the copy lacks the runs of the database.
     has_lost_runs: bool,
     /// Why runs are not kept.
@@ -292,7 +278,6 @@ impl<'a> FactsWriter<'a> {
     fn new(
         data_dir: &'a Path,
         database: Result<RunDatabase, Option<DatabaseError>>,
-        has_runs: bool,
         gone: Vec<TraceId>,
     ) -> Result<Self, DatabaseError> {
         let (database, not_kept) = match database {
@@ -302,7 +287,6 @@ impl<'a> FactsWriter<'a> {
         Ok(Self {
             data_dir,
             database,
-            has_runs,
             has_lost_runs: false,
             not_kept,
             waiting: Vec::new(),
@@ -340,20 +324,18 @@ impl<'a> FactsWriter<'a> {
             };
             if let Err(not_kept) = written {
                 self.not_kept = not_kept;
-                let copied = self.has_runs.then_some(&self.database);
-                let copy = RunDatabase::in_memory(self.data_dir, copied);
+                let copy = RunDatabase::in_memory(self.data_dir, Some(&self.database));
                 let copy = copy.and_then(|copy| copy.write(&runs, &self.gone).map(|()| copy));
                 self.database = if let Ok(copy) = copy {
                     copy
                 } else {
                     // It is locked, or damaged.
-                    self.has_lost_runs = self.has_runs;
+                    self.has_lost_runs = true;
                     let empty = RunDatabase::in_memory(self.data_dir, None)?;
                     empty.write(&runs, &self.gone)?;
                     empty
                 };
             }
-            self.has_runs = true;
         }
         self.waiting.clear();
         self.gone.clear();

@@ -1,7 +1,6 @@
 //! [`RunThreads`]: the runs of each conversation.
 
 use std::collections::HashMap;
-use std::hash::Hash;
 
 use tracer_sdk::format::TraceId;
 
@@ -22,37 +21,22 @@ pub struct PlaceInThread<'a> {
 ///
 /// ```
 /// use tracer_catalog::{FactsStore, RunThreads};
+/// use tracer_runs::RunStore;
 /// use tracer_sdk::testing::capture;
 ///
 /// let folder = tempfile::tempdir()?;
 /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-/// let runs = FactsStore::new(folder.path()).all(false)?.runs;
-/// assert_eq!(RunThreads::default().place(&runs[0]), None);
+/// let run = FactsStore::read(RunStore::new(folder.path()).list_directories()?).remove(0);
+/// assert_eq!(RunThreads::default().place(&run), None);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct RunThreads {
     /// Of each run in a thread, its number there, and of how many.
-    places: HashMap<TraceId, (usize, usize)>,
+    pub(crate) places: HashMap<TraceId, (usize, usize)>,
 }
 
 impl RunThreads {
-    /// The threads of runs by their sessions, the newest first.
-    pub(crate) fn of_members<Session: Eq + Hash>(members: impl Iterator<Item = (Session, TraceId)>) -> Self {
-        let mut by_session: HashMap<Session, Vec<TraceId>> = HashMap::new();
-        for (session, run) in members {
-            by_session.entry(session).or_default().push(run);
-        }
-        let mut threads = Self::default();
-        for runs in by_session.into_values().filter(|runs| runs.len() > 1) {
-            let count = runs.len();
-            let oldest_first = (1..).zip(runs.into_iter().rev());
-            let places = oldest_first.map(|(number, run)| (run, (number, count)));
-            threads.places.extend(places);
-        }
-        threads
-    }
-
     /// The place of a run in its thread.
     #[must_use]
     pub fn place<'a>(&self, run: &'a ListedRun) -> Option<PlaceInThread<'a>> {

@@ -76,9 +76,10 @@ pub(super) struct KnownRuns {
 
 impl KnownRuns {
     fn new(catalog: RunCatalog) -> Result<Self, DatabaseError> {
+        let census = catalog.census(true)?;
         let known = Self {
-            version: catalog.version()?,
-            total: catalog.census(true)?.ids.len(),
+            version: census.version,
+            total: census.ids.len(),
             names: catalog.names(MAX_NAMES)?,
             thread_count: catalog.thread_count()?,
             compared: Mutex::new(catalog.reopen()?),

@@ -2,7 +2,6 @@
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 use tracer_sdk::format::{Timestamp, TraceId};
 
 use crate::run_row::RunRow;
@@ -68,10 +67,28 @@ struct RawLine {
     generation: i64,
     #[serde(default)]
     removed: bool,
-    facts: Option<Map<String, Value>>,
+    facts: Option<Box<RawValue>>,
     /// The rest of the facts in lines of the first version.
-    details: Option<Map<String, Value>>,
+    details: Option<Box<RawValue>>,
     meta: Option<Box<RawValue>>,
+}
+
+/// The row whose second half a line of the first version has for itself.
+fn with_details(row: RunRow, details: RunRow) -> RunRow {
+    RunRow {
+        subtitle: details.subtitle,
+        path: details.path,
+        prompt: details.prompt,
+        answer: details.answer,
+        command: details.command,
+        tags: details.tags,
+        tools: details.tools,
+        models: details.models,
+        model_calls: details.model_calls,
+        failures: details.failures,
+        error: details.error,
+        ..row
+    }
 }
 
 impl MirrorLine {
@@ -99,11 +116,11 @@ impl MirrorLine {
         let state = if raw.removed {
             None
         } else {
-            let (mut facts, meta) = (raw.facts?, raw.meta?);
+            let (facts, meta) = (raw.facts?, raw.meta?);
+            let mut row: RunRow = serde_json::from_str(facts.get()).ok()?;
             if raw.version == 1 {
-                facts.extend(raw.details?);
+                row = with_details(row, serde_json::from_str(raw.details?.get()).ok()?);
             }
-            let row = RunRow::deserialize(&Value::Object(facts)).ok()?;
             // Only completed runs are in a bucket; a reader cannot find out if another one is running.
             if row.is_open() || !meta.get().starts_with('{') {
                 return None;
@@ -126,5 +143,30 @@ impl MirrorLine {
     #[must_use]
     pub fn generation(&self) -> u64 {
         self.generation.unsigned_abs()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_the_first_version_is_read_whole() {
+        let line = |version, facts: &str| {
+            let id = "1".repeat(32);
+            let line =
+                format!(r#"{{"version":{version},"trace_id":"{id}","generation":1,"meta":{{}},{facts}}}"#);
+            MirrorLine::parse(line.as_bytes()).unwrap().state.unwrap().facts
+        };
+        let details = r#""s":"late","p":["tool"],"q":"Go","a":"Done","c":"agent","g":{"k":"v"},"t":{"search":{"n":1}},"m":{"gpt-5":{"n":2}},"e":{"Timeout":{"n":1}},"f":"Timeout""#;
+        let first = line(
+            1,
+            &format!(r#""facts":{{"name":"a","st":"failed"}},"details":{{{details}}}"#),
+        );
+        let second = line(2, &format!(r#""facts":{{"name":"a","st":"failed",{details}}}"#));
+        assert_eq!(first, second);
+        for part in details.split(r#"","#) {
+            assert!(first.contains(part.trim_end_matches('"')), "{part}: {first}");
+        }
     }
 }

@@ -188,11 +188,11 @@ impl StepCondition {
         }
     }
 
-    /// The outcome in a step; of one whose content decides, it has to be read.
+    /// The outcome in a step, by its record where that was read: it knows of a call what others report of it.
     pub(super) fn outcome(&self, step: &StepColumns<'_>, record: Option<&Record>) -> ConditionOutcome {
-        match (self.in_columns(step), record) {
-            (ConditionOutcome::Steps, Some(record)) => ConditionOutcome::Known(self.holds(record)),
-            (outcome, _) => outcome,
+        match (self, record) {
+            (Self::Name(_) | Self::Status(_) | Self::Number(..), _) | (_, None) => self.in_columns(step),
+            (_, Some(record)) => ConditionOutcome::Known(self.holds(record)),
         }
     }
 

@@ -213,6 +213,8 @@ proptest! {
             });
             let mut census = runs.census(true).unwrap();
             census.ids.sort();
+            // The files are others.
+            census.version = 0;
             (
                 runs.count(&selection).unwrap(),
                 listed.collect::<Vec<_>>(),
