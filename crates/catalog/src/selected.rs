@@ -1,5 +1,7 @@
 //! One run of a [`FactsStore`]: the one that somebody means, on this machine or in a bucket, and its files.
 
+use std::collections::HashSet;
+
 use tracer_runs::{RunDirectory, RunSummary, SelectError, StoreError, steps_before_latest};
 use tracer_sdk::format::{Timestamp, TraceId};
 
@@ -177,21 +179,25 @@ impl Both<'_> {
         !is_mirrored || self.team.has_changed_here(run)
     }
 
-    fn before_newest(&self, steps: usize) -> Result<RunDirectory, SelectError> {
-        let here: Vec<RunSummary> = match self.store.runs().list() {
+    /// The runs of this machine that are read from here.
+    fn here(&self) -> Result<(Vec<RunSummary>, HashSet<TraceId>), StoreError> {
+        let listed = match self.store.runs().list() {
             Err(StoreError::Missing { .. }) => Vec::new(),
             listed => listed?,
         };
-        let here: Vec<RunSummary> = here
-            .into_iter()
-            .filter(|run| self.is_read_here(&run.directory))
-            .collect();
-        let from_here = |run: TraceId| here.iter().any(|summary| summary.directory.trace_id == run);
+        let here = listed.into_iter().filter(|run| self.is_read_here(&run.directory));
+        let here: Vec<RunSummary> = here.collect();
+        let ids = here.iter().map(|run| run.directory.trace_id).collect();
+        Ok((here, ids))
+    }
+
+    fn before_newest(&self, steps: usize) -> Result<RunDirectory, SelectError> {
+        let (here, ids) = self.here()?;
         // As many more as may be read from here instead.
         let limit = steps.saturating_add(1).saturating_add(here.len());
         let mirrored = self.database.newest(limit).unwrap_or_default().into_iter();
         let mut all: Vec<(Option<Timestamp>, RunDirectory)> = mirrored
-            .filter(|(run, _)| !from_here(*run))
+            .filter(|(run, _)| !ids.contains(run))
             .map(|(run, started)| (started, self.team.mirror().directory(run)))
             .collect();
         all.extend(here.into_iter().map(|run| (run.started(), run.directory)));
@@ -232,26 +238,13 @@ impl Both<'_> {
         if name.is_empty() {
             return Ok(Vec::new());
         }
-        let here = match self.store.runs().list() {
-            Err(StoreError::Missing { .. }) => Vec::new(),
-            listed => listed?,
-        };
-        let is_named = |run: &&RunSummary| {
-            let given = run.meta.as_ref().ok().and_then(|meta| meta.run_name.as_deref());
-            given == Some(name) && self.is_read_here(&run.directory)
-        };
-        let mut found: Vec<RunDirectory> = here
-            .iter()
-            .filter(is_named)
-            .map(|run| run.directory.clone())
-            .collect();
-        let changed: Vec<TraceId> = here
-            .iter()
-            .filter(|run| self.is_read_here(&run.directory))
-            .map(|run| run.directory.trace_id)
-            .collect();
-        let mirrored = self.database.named(name).unwrap_or_default();
-        let mirrored = mirrored.into_iter().filter(|run| !changed.contains(run));
+        let (here, ids) = self.here()?;
+        let is_named =
+            |run: &RunSummary| run.meta.as_ref().ok().and_then(|meta| meta.run_name.as_deref()) == Some(name);
+        let named = here.into_iter().filter(is_named);
+        let mut found: Vec<RunDirectory> = named.map(|run| run.directory).collect();
+        let mirrored = self.database.named(name).unwrap_or_default().into_iter();
+        let mirrored = mirrored.filter(|run| !ids.contains(run));
         found.extend(mirrored.map(|run| self.team.mirror().directory(run)));
         Ok(found)
     }
