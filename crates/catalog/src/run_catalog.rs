@@ -4,20 +4,21 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
+use rayon::prelude::*;
 use rusqlite::functions::FunctionFlags;
 use rusqlite::{Row, ToSql, params_from_iter};
 use tracer_insight::status::RunStatus;
 use tracer_runs::{CancelToken, RunDirectory, StoreError};
 use tracer_sdk::format::{Timestamp, TraceId};
 
-use crate::database::{RunDatabase, id_at, status_at, time_at};
+use crate::database::{RunDatabase, id_at, status_at};
 use crate::database_file::DatabaseError;
 use crate::query::{self, Condition, RunQuery, SqlFilter, StepQuery};
 use crate::run_column::RunColumn;
 use crate::run_row::status_now;
 use crate::search::{RunHits, StepSearch, hits, matches_by_steps, reading_threads};
 use crate::stats::{Grouping, StatsSums, StoreStats};
-use crate::store::{FactsStore, ListedRun, ReadingProgress};
+use crate::store::{FactsStore, ListedRun, ReadingProgress, StoredRun};
 use crate::survey::Survey;
 use crate::threads::RunThreads;
 use crate::workers;
@@ -438,7 +439,7 @@ impl RunCatalog {
     ///
     /// [`DatabaseError`]: the database cannot be read.
     pub fn runs(&self, ids: &[TraceId]) -> Result<Vec<ListedRun>, DatabaseError> {
-        let query = format!("SELECT {ROW} FROM listed WHERE trace_id = ?1");
+        let query = format!("SELECT {} FROM listed WHERE trace_id = ?1", StoredRun::COLUMNS);
         self.database.with(|connection| {
             let mut statement = connection.prepare(&query)?;
             let mut runs = Vec::new();
@@ -587,11 +588,15 @@ impl RunCatalog {
     /// [`DatabaseError`]: the database cannot be read.
     pub fn stats(&self, selection: &SelectedRuns, by: Option<Grouping>) -> Result<StoreStats, DatabaseError> {
         let SelectedRuns { filter, .. } = selection;
-        let query = format!("SELECT {ROW} FROM listed WHERE {}", filter.possible);
+        let query = format!(
+            "SELECT {} FROM listed WHERE {}",
+            StoredRun::COLUMNS,
+            filter.possible
+        );
         let (store, mut sums) = (&self.store, StatsSums::new(by));
         let mut add = |rows: Vec<StoredRun>| {
-            let runs = workers::map(rows, workers::processors(), |row| row.listed(store));
-            runs.flatten().for_each(|run| sums.add_run(&run));
+            let runs: Vec<ListedRun> = rows.into_par_iter().filter_map(|row| row.listed(store)).collect();
+            runs.iter().for_each(|run| sums.add_run(run));
         };
         self.database.with(|connection| {
             let mut statement = connection.prepare(&query)?;
@@ -716,45 +721,6 @@ impl FactsStore {
         }
         let database = before.database.reopen(self.runs().data_dir());
         Ok(Some(survey.with_database(database.map_err(Some))))
-    }
-}
-
-/// The columns of a [`StoredRun`].
-const ROW: &str = "trace_id, placed, generation, facts, origin";
-
-/// A run as it is stored.
-struct StoredRun {
-    run: TraceId,
-    placed: Option<Timestamp>,
-    generation: i64,
-    facts: Option<String>,
-    is_of_bucket: bool,
-}
-
-impl StoredRun {
-    fn of(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Self {
-            run: id_at(row, 0)?,
-            placed: time_at(row, 1)?,
-            generation: row.get(2)?,
-            facts: row.get(3)?,
-            is_of_bucket: row.get(4)?,
-        })
-    }
-
-    /// The same with its status now, and its cost.
-    fn listed(self, store: &FactsStore) -> Option<ListedRun> {
-        let Self { run, placed, .. } = self;
-        let facts = self.facts.as_deref();
-        match store.team().filter(|_| self.is_of_bucket) {
-            Some(team) => ListedRun::of_bucket(run, self.generation, facts, team, store.prices()),
-            None => Some(ListedRun::of_this_machine(
-                store.directory(run),
-                placed,
-                facts,
-                store.prices(),
-            )),
-        }
     }
 }
 

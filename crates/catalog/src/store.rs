@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
+use rusqlite::Row;
 use tracer_insight::run_preview::RunPreview;
 use tracer_insight::status::RunStatus;
 use tracer_insight::step_summary;
@@ -13,7 +14,7 @@ use tracer_runs::{RunDirectory, RunStore, RunSummary, StoreError};
 use tracer_sdk::format::{Timestamp, TraceId};
 use tracer_sdk::prices::Prices;
 
-use crate::database::RunDatabase;
+use crate::database::{RunDatabase, id_at, time_at};
 use crate::mirror::{FetchError, RunLease, TeamStore};
 use crate::run_row::{self, RunRow, status_now};
 
@@ -122,22 +123,6 @@ impl ListedRun {
         }
     }
 
-    /// A run of this machine by what is kept of it. Where that is damaged, its files have it.
-    pub(crate) fn of_this_machine(
-        directory: RunDirectory,
-        placed: Option<Timestamp>,
-        facts: Option<&str>,
-        prices: &Prices,
-    ) -> Self {
-        let kept = facts.and_then(|facts| serde_json::from_str(facts).ok());
-        let mut row = kept.unwrap_or_else(|| run_row::read(&directory).row);
-        row.price(prices);
-        Self {
-            placed,
-            ..Self::new(directory, row)
-        }
-    }
-
     /// Why its numbers cannot be shown: what is wrong with its metadata or its log; empty where only its start is missing.
     #[must_use]
     pub fn problem(&self) -> Option<&str> {
@@ -192,28 +177,56 @@ impl ListedRun {
         }
     }
 
-    /// A run of a bucket by what is kept of it; `None` where that is damaged.
-    pub(crate) fn of_bucket(
-        run: TraceId,
-        generation: i64,
-        facts: Option<&str>,
-        team: &Arc<TeamStore>,
-        prices: &Prices,
-    ) -> Option<Self> {
-        let mut row: RunRow = serde_json::from_str(facts?).ok()?;
-        row.price(prices);
-        Some(Self {
-            remote: Some(RemoteRun {
-                team: Arc::clone(team),
-                generation,
-            }),
-            ..Self::new(team.mirror().directory(run), row)
-        })
-    }
-
     /// By which it is placed: its start, or else when its directory was last changed.
     pub(crate) fn placed(&self) -> Option<Timestamp> {
         self.placed
+    }
+}
+
+/// A run as it is stored.
+pub(crate) struct StoredRun {
+    run: TraceId,
+    placed: Option<Timestamp>,
+    generation: i64,
+    facts: String,
+    is_of_bucket: bool,
+}
+
+impl StoredRun {
+    /// Its columns of the view `listed`.
+    pub(crate) const COLUMNS: &str = "trace_id, placed, generation, facts, origin";
+
+    pub(crate) fn of(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            run: id_at(row, 0)?,
+            placed: time_at(row, 1)?,
+            generation: row.get(2)?,
+            facts: row.get(3)?,
+            is_of_bucket: row.get(4)?,
+        })
+    }
+
+    /// The same with its status now, and its cost. Where what is kept of it is damaged, the files of one of this machine have it.
+    pub(crate) fn listed(self, store: &FactsStore) -> Option<ListedRun> {
+        let team = store.team().filter(|_| self.is_of_bucket);
+        let directory = match team {
+            Some(team) => team.mirror().directory(self.run),
+            None => store.directory(self.run),
+        };
+        let mut row: RunRow = match serde_json::from_str(&self.facts) {
+            Ok(row) => row,
+            Err(_) if team.is_none() => run_row::read(&directory).row,
+            Err(_) => return None,
+        };
+        row.price(store.prices());
+        Some(ListedRun {
+            placed: self.placed,
+            remote: team.map(|team| RemoteRun {
+                team: Arc::clone(team),
+                generation: self.generation,
+            }),
+            ..ListedRun::new(directory, row)
+        })
     }
 }
 

@@ -5,6 +5,8 @@ use std::path::Path;
 use std::sync::PoisonError;
 use std::time::{Duration, Instant, SystemTime};
 
+use rayon::ThreadPoolBuilder;
+use rayon::prelude::*;
 use tracer_runs::{CancelToken, RunDirectory, StoreError};
 use tracer_sdk::format::{Timestamp, TraceId};
 
@@ -17,6 +19,8 @@ use crate::workers;
 
 /// Threads that stat the files of runs: a disk answers many questions at once.
 const MAX_LOOKING: usize = 16;
+/// Runs that are worth a thread.
+const RUNS_PER_THREAD: usize = 64;
 /// Runs that are kept in one transaction, and how long that may wait: what was read is kept when reading is cancelled.
 const RUNS_PER_WRITE: usize = 500;
 const MAX_UNWRITTEN: Duration = Duration::from_secs(1);
@@ -96,14 +100,21 @@ impl FactsStore {
             !in_bucket.contains(&directory.trace_id)
                 || self.team().is_none_or(|team| team.has_changed_here(directory))
         };
-        let directories = directories.into_iter().filter(is_read_here).collect();
-        let looks = workers::map(directories, MAX_LOOKING, |directory: RunDirectory| {
+        let look = |directory: &RunDirectory| {
             let state = known.get(&directory.trace_id);
-            let is_known = state.is_some_and(|state| self.is_unchanged(state, &directory));
+            let is_known = state.is_some_and(|state| self.is_unchanged(state, directory));
             (!is_known)
                 .then(|| UnreadRun::of(directory.clone()))
                 .ok_or(directory.trace_id)
-        });
+        };
+        let directories: Vec<RunDirectory> = directories.into_iter().filter(is_read_here).collect();
+        let looks: Vec<Result<UnreadRun, TraceId>> = match ThreadPoolBuilder::new()
+            .num_threads(MAX_LOOKING.min(directories.len().div_ceil(RUNS_PER_THREAD)))
+            .build()
+        {
+            Ok(pool) => pool.install(|| directories.par_iter().map(look).collect()),
+            Err(_) => directories.iter().map(look).collect(),
+        };
         let mut survey = Survey {
             gone,
             ..Survey::empty(self)

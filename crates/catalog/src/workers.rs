@@ -1,16 +1,13 @@
 //! Threads that work on many runs at once.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError, mpsc};
+use std::sync::mpsc;
 use std::thread;
 
 use tracer_runs::CancelToken;
 
 /// Items that a thread takes at once.
 const ITEMS_PER_TURN: usize = 4;
-/// The same where there is little to do for each.
-const ITEMS_PER_LONG_TURN: usize = 64;
-
 /// As many threads as there are processors.
 pub(crate) fn processors() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
@@ -82,63 +79,9 @@ pub(crate) fn each<Item: Sync, Output: Send>(
     });
 }
 
-/// Works on all items in several threads and gives the results in the order of the items: for work on each that is so little
-/// that giving results one by one would take longer.
-pub(crate) fn map<Item: Send, Output: Send>(
-    items: Vec<Item>,
-    threads: usize,
-    work: impl Fn(Item) -> Output + Sync,
-) -> impl Iterator<Item = Output> {
-    let count = items.len();
-    let left = Mutex::new((0, items.into_iter()));
-    let turns = || {
-        let mut done = Vec::new();
-        loop {
-            let (start, turn): (usize, Vec<Item>) = {
-                let mut left = left.lock().unwrap_or_else(PoisonError::into_inner);
-                let start = left.0;
-                left.0 += ITEMS_PER_LONG_TURN;
-                (start, left.1.by_ref().take(ITEMS_PER_LONG_TURN).collect())
-            };
-            if turn.is_empty() {
-                return done;
-            }
-            done.push((start, turn.into_iter().map(&work).collect::<Vec<Output>>()));
-        }
-    };
-    let others = threads.min(count.div_ceil(ITEMS_PER_LONG_TURN)).saturating_sub(1);
-    let mut done = thread::scope(|scope| {
-        let workers: Vec<_> = (0..others)
-            .filter_map(|_| thread::Builder::new().spawn_scoped(scope, turns).ok())
-            .collect();
-        let mut done = turns();
-        for worker in workers {
-            match worker.join() {
-                Ok(others) => done.extend(others),
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
-        }
-        done
-    });
-    done.sort_unstable_by_key(|(start, _)| *start);
-    done.into_iter().flat_map(|(_, results)| results)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn results_come_in_the_order_of_the_items() {
-        for threads in [0, 1, 2, 7] {
-            for count in [0, 1, ITEMS_PER_LONG_TURN, 10 * ITEMS_PER_LONG_TURN + 3] {
-                let doubled = map((0..count).collect(), threads, |item: usize| item * 2);
-                let doubled: Vec<usize> = doubled.collect();
-                let expected: Vec<usize> = (0..count).map(|item| item * 2).collect();
-                assert_eq!(doubled, expected);
-            }
-        }
-    }
 
     #[test]
     fn every_item_is_worked_on_once() {
