@@ -24,8 +24,6 @@ mod threads;
 mod workers;
 
 #[cfg(test)]
-mod test_support;
-#[cfg(test)]
 mod tests;
 
 pub use database_file::DatabaseError;

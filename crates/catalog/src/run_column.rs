@@ -331,7 +331,7 @@ fn shown_cost(run: &ListedRun) -> Option<&CostSum> {
 mod tests {
     use super::*;
     use crate::run_catalog::RunOrder;
-    use crate::test_support::{chats, ordered, seconds};
+    use crate::tests::support::{chats, ordered, seconds};
 
     #[test]
     fn runs_are_sorted_both_ways() {

@@ -392,7 +392,7 @@ mod tests {
     use crate::FactsStore;
     use crate::query::RunQuery;
     use crate::run_catalog::{RunCatalog, RunOrder};
-    use crate::test_support::{SampleRun, SampleSpan, Sandbox, listed, ordered};
+    use crate::tests::support::{SampleRun, SampleSpan, Sandbox, listed, ordered};
 
     fn test(query: &str) -> StepQuery {
         StepQuery::of_runs(&query.parse::<RunQuery>().unwrap())

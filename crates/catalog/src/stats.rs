@@ -372,7 +372,7 @@ mod tests {
     use super::*;
     use crate::query::RunQuery;
     use crate::run_catalog::{RunCatalog, RunOrder};
-    use crate::test_support::{SampleRun, SampleSpan, Sandbox, ordered, seconds, selected};
+    use crate::tests::support::{SampleRun, SampleSpan, Sandbox, ordered, seconds, selected};
 
     fn stats(runs: &RunCatalog, by: Option<Grouping>) -> StoreStats {
         runs.stats(&selected(runs, &RunQuery::default()), by).unwrap()

@@ -1,5 +1,7 @@
 //! Facts are those of a full reading, whatever happened to the runs and to the database.
 
+pub(crate) mod support;
+
 use std::fs;
 use std::io::Write;
 
@@ -11,7 +13,7 @@ use tracer_insight::units::now;
 use tracer_runs::{CancelToken, RunStore, StoreError};
 use tracer_sdk::format::{TraceId, Usage};
 
-use crate::test_support::{SampleRun, SampleSpan, Sandbox, id, listed, newest};
+use crate::tests::support::{SampleRun, SampleSpan, Sandbox, id, listed, newest};
 use crate::{DatabaseError, FactsStore, ListedRun, RunCatalog, run_row};
 
 fn facts(sandbox: &Sandbox) -> Vec<ListedRun> {

@@ -52,7 +52,7 @@ impl RunThreads {
 #[cfg(test)]
 mod tests {
     use crate::run_catalog::RunOrder;
-    use crate::test_support::{chats, ordered, seconds};
+    use crate::tests::support::{chats, ordered, seconds};
 
     #[test]
     fn runs_of_a_session_are_one_thread() {

@@ -11,7 +11,7 @@ use tracer_runs::{CancelToken, RunReader, Strictness};
 use tracer_sdk::format::Timestamp;
 
 use super::*;
-use crate::test_support::{SampleRun, SampleSpan, Sandbox, listed};
+use crate::tests::support::{SampleRun, SampleSpan, Sandbox, listed};
 use crate::{FactsStore, RunCatalog, RunColumn, RunOrder};
 
 fn parse(text: &str) -> RunQuery {

@@ -13,7 +13,7 @@ use tracer_runs::RunDirectory;
 
 use super::*;
 use crate::mirror::{FetchError, FetchRuns, MirrorLine, RunLease, StoreMirror, TeamStore};
-use crate::test_support::{SampleRun, SampleSpan, Sandbox, id, opened, selected};
+use crate::tests::support::{SampleRun, SampleSpan, Sandbox, id, opened, selected};
 
 /// A machine that reads a bucket, whose runs are in a folder.
 struct Machine {
