@@ -151,18 +151,17 @@ impl FactsStore {
         if !self.runs().runs_dir().is_dir() {
             return (Err(None), HashMap::new());
         }
+        let open = || {
+            let database = RunDatabase::of_this_machine(self.runs().data_dir())?;
+            Ok((database.states()?, database))
+        };
         // A file that turns out to be damaged is gone then, and there is a new one the second time.
-        let mut failure = None;
-        for _ in 0..2 {
-            match RunDatabase::of_this_machine(self.runs().data_dir()) {
-                Err(error) => return (Err(Some(error)), HashMap::new()),
-                Ok(database) => match database.states() {
-                    Ok(states) => return (Ok(database), states),
-                    Err(error) => failure = Some(error),
-                },
-            }
+        let opened =
+            open().or_else(|error: DatabaseError| if error.is_made_again() { open() } else { Err(error) });
+        match opened {
+            Ok((states, database)) => (Ok(database), states),
+            Err(error) => (Err(Some(error)), HashMap::new()),
         }
-        (Err(failure), HashMap::new())
     }
 }
 
