@@ -596,7 +596,9 @@ impl RunCatalog {
         let (store, mut sums) = (&self.store, StatsSums::new(by));
         let mut add = |rows: Vec<StoredRun>| {
             let runs: Vec<ListedRun> = rows.into_par_iter().filter_map(|row| row.listed(store)).collect();
-            runs.iter().for_each(|run| sums.add_run(run));
+            for run in &runs {
+                sums.add_run(run);
+            }
         };
         self.database.with(|connection| {
             let mut statement = connection.prepare(&query)?;

@@ -272,7 +272,7 @@ fn find(run: &ListedRun, wanted: &StepSearch<'_>) -> io::Result<RunHits> {
     }
     if wanted.order.is_some() {
         let (hits, more) = sorted.finish(limit);
-        found.hits = hits.into_iter().map(|(_, hit)| hit).collect();
+        found.hits = hits.into_iter().map(|((), hit)| hit).collect();
         found.more = more;
     }
     Ok(found)
@@ -499,7 +499,7 @@ mod tests {
             });
             searched.unwrap();
             let (hits, more) = hits.finish(limit);
-            let numbers = hits.iter().filter_map(|(_, hit)| Some(hit.number?.words()));
+            let numbers = hits.iter().filter_map(|((), hit)| Some(hit.number?.words()));
             (numbers.collect::<Vec<_>>().join(" "), more)
         };
         assert_eq!(

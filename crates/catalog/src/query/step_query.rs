@@ -147,8 +147,10 @@ impl StepQuery {
         let in_a_call = match calls {
             [None, None] => Some(true),
             [Some(one), None] | [None, Some(one)] => one,
-            [Some(Some(true)), _] | [_, Some(Some(true))] => Some(true),
-            [Some(one), Some(other)] => one.and(other),
+            // In one of them.
+            [Some(one), Some(other)] => {
+                and(one.map(|holds| !holds), other.map(|holds| !holds)).map(|neither| !neither)
+            }
         };
         and(alone, in_a_call)
     }
