@@ -18,7 +18,7 @@ use crate::run_column::RunColumn;
 use crate::run_row::status_now;
 use crate::search::{RunHits, StepSearch, hits, matches_by_steps, reading_threads};
 use crate::stats::{Grouping, StatsSums, StoreStats};
-use crate::store::{FactsStore, ListedRun, ReadingProgress, StoredRun};
+use crate::store::{DatabaseRow, FactsStore, ListedRun, ReadingProgress};
 use crate::survey::Survey;
 use crate::threads::RunThreads;
 use crate::workers;
@@ -439,14 +439,14 @@ impl RunCatalog {
     ///
     /// [`DatabaseError`]: the database cannot be read.
     pub fn runs(&self, ids: &[TraceId]) -> Result<Vec<ListedRun>, DatabaseError> {
-        let query = format!("SELECT {} FROM listed WHERE trace_id = ?1", StoredRun::COLUMNS);
+        let query = format!("SELECT {} FROM listed WHERE trace_id = ?1", DatabaseRow::COLUMNS);
         self.database.with(|connection| {
             let mut statement = connection.prepare(&query)?;
             let mut runs = Vec::new();
             for id in ids {
                 let mut rows = statement.query([id.to_bytes()])?;
                 while let Some(row) = rows.next()? {
-                    runs.extend(StoredRun::of(row)?.listed(&self.store));
+                    runs.extend(DatabaseRow::of(row)?.listed(&self.store));
                 }
             }
             Ok(runs)
@@ -590,11 +590,11 @@ impl RunCatalog {
         let SelectedRuns { filter, .. } = selection;
         let query = format!(
             "SELECT {} FROM listed WHERE {}",
-            StoredRun::COLUMNS,
+            DatabaseRow::COLUMNS,
             filter.possible
         );
         let (store, mut sums) = (&self.store, StatsSums::new(by));
-        let mut add = |rows: Vec<StoredRun>| {
+        let mut add = |rows: Vec<DatabaseRow>| {
             let runs: Vec<ListedRun> = rows.into_par_iter().filter_map(|row| row.listed(store)).collect();
             for run in &runs {
                 sums.add_run(run);
@@ -605,7 +605,7 @@ impl RunCatalog {
             let mut rows = statement.query(params_from_iter(&filter.parameters))?;
             let mut waiting = Vec::new();
             while let Some(row) = rows.next()? {
-                waiting.push(StoredRun::of(row)?);
+                waiting.push(DatabaseRow::of(row)?);
                 if waiting.len() >= ROWS_PER_TURN {
                     add(std::mem::take(&mut waiting));
                 }

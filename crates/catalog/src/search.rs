@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use memchr::memmem::Finder;
 use serde_json::Value;
-use tracer_insight::run_steps::{ReadRow, RunSteps};
+use tracer_insight::run_steps::{ReadRow, RunSteps, TimelineRow};
 use tracer_insight::step_kind::StepKind;
 use tracer_insight::steps::StepSource;
 use tracer_insight::{step_summary, steps, text, units};
@@ -225,8 +225,16 @@ fn find(run: &ListedRun, wanted: &StepSearch<'_>) -> io::Result<RunHits> {
     let rows = places
         .flat_map(|place| scan.rows(place))
         .chain(scan.unlogged.iter().copied());
-    let rows = rows.filter_map(|row| Some((steps.timeline.get(row)?.number, row)));
-    let in_time: BTreeSet<(u32, usize)> = rows.filter(|(number, _)| *number > 0).collect();
+    // A text says more than the columns, which do not know what others report of a call.
+    let may_match = |row: &TimelineRow| {
+        test.needle().is_some() || test.matches(&StepColumns::of(&steps, row), None) != Some(false)
+    };
+    let in_time: BTreeSet<(u32, usize)> = rows
+        .filter_map(|at| {
+            let row = steps.timeline.get(at)?;
+            (row.number > 0 && may_match(row)).then_some((row.number, at))
+        })
+        .collect();
     let mut sorted = SortedHits::default();
     for (_, row) in in_time {
         if wanted.order.is_none() && found.hits.len() >= limit {
@@ -237,9 +245,6 @@ fn find(run: &ListedRun, wanted: &StepSearch<'_>) -> io::Result<RunHits> {
             continue;
         };
         let columns = StepColumns::of(&steps, row);
-        if test.needle().is_none() && test.matches(&columns, None) == Some(false) {
-            continue;
-        }
         let Ok(Some(ReadRow { record, span, .. })) = steps.read_row(row) else {
             continue;
         };

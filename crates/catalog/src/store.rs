@@ -184,7 +184,7 @@ impl ListedRun {
 }
 
 /// A run as it is stored.
-pub(crate) struct StoredRun {
+pub(crate) struct DatabaseRow {
     run: TraceId,
     placed: Option<Timestamp>,
     generation: i64,
@@ -192,7 +192,7 @@ pub(crate) struct StoredRun {
     is_of_bucket: bool,
 }
 
-impl StoredRun {
+impl DatabaseRow {
     /// Its columns of the view `listed`.
     pub(crate) const COLUMNS: &str = "trace_id, placed, generation, facts, origin";
 

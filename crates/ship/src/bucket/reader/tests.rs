@@ -555,7 +555,7 @@ fn the_known_runs_follow_what_is_synchronized() {
         let runs = store.survey_after(before).unwrap()?;
         let runs = runs.open(&CancelToken::default(), |_| ()).unwrap();
         runs.end_reading().unwrap();
-        let version = runs.version().unwrap();
+        let version = runs.census(true).unwrap().version;
         Some((runs, version))
     };
     let (first, version) = look(None).unwrap();
