@@ -390,7 +390,8 @@ impl Named<'_> {
         // Prose has double quotes behind words.
         let is_literal = text.before(value.start) == b'\'' || self.is_screaming();
         let is_secret = match value.is_quoted() {
-            true if assigned.is_some() || (is_literal && self.meaning != NameMeaning::Key) => {
+            true if assigned.is_some() => self.meaning.hides(judged, self.confidence(Gap::Equals)),
+            true if is_literal && self.meaning != NameMeaning::Key => {
                 self.meaning.hides(judged, self.confidence(Gap::Words))
             }
             true => false,

@@ -175,10 +175,10 @@ impl Redactor {
             && *self.scanner.environment() == EnvironmentSecrets::of(settings, variables, &self.keys)
     }
 
-    /// Verdict of `key` on the value under it.
-    pub(crate) fn key(&self, key: &str) -> KeyVerdict {
+    /// Verdict of a key on the value under it.
+    fn verdict(&self, key: &FoldedName) -> KeyVerdict {
         if self.redact {
-            self.keys.verdict(&FoldedName::new(key.as_bytes()))
+            self.keys.verdict(key)
         } else {
             KeyVerdict::Keep
         }
@@ -218,8 +218,9 @@ impl Redactor {
 
     #[inline(never)]
     fn unknown_member<'a>(&self, key: &'a str, max_bytes: usize) -> Member<'a> {
-        let verdict = self.key(key);
-        let name = self.name_of_member(key);
+        let folded = FoldedName::new(key.as_bytes());
+        let verdict = self.verdict(&folded);
+        let name = keys::by_last_word(&folded).filter(|_| self.redact);
         let says_nothing = verdict == KeyVerdict::Keep && name.is_none();
         let member = Member {
             key: self.clean_to(key, max_bytes),
@@ -249,14 +250,6 @@ impl Redactor {
     /// `-o value`), each cleaned as [`text`](Self::text) does.
     pub fn arguments(&self, argv: impl IntoIterator<Item = String>) -> Vec<String> {
         argv::clean(self, argv)
-    }
-
-    fn name_of_member(&self, key: &str) -> Option<NameMeaning> {
-        if self.redact {
-            keys::by_last_word(&FoldedName::new(key.as_bytes()))
-        } else {
-            None
-        }
     }
 
     pub(crate) fn max_field_bytes(&self) -> usize {

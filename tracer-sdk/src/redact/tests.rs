@@ -10,7 +10,11 @@ mod linear;
 mod places;
 mod texts;
 
-use super::{RedactionSettings, Redactor};
+use super::{KeyVerdict, RedactionSettings, Redactor};
+
+fn verdict(redactor: &Redactor, key: &str) -> KeyVerdict {
+    redactor.member(key, usize::MAX).verdict
+}
 
 fn redactor() -> Redactor {
     Redactor::new(&RedactionSettings::default(), [])

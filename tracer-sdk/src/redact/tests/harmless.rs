@@ -1,6 +1,6 @@
 //! Keys and strings that hold no secret.
 
-use super::redactor;
+use super::{redactor, verdict};
 use crate::redact::KeyVerdict;
 
 /// Keys of real payloads, configurations and databases.
@@ -171,7 +171,7 @@ fn two_hundred_harmless_keys_stay() {
     assert!(keys.len() >= 200, "{}", keys.len());
     let hit: Vec<&&str> = keys
         .iter()
-        .filter(|key| redactor.key(key) != KeyVerdict::Keep)
+        .filter(|key| verdict(&redactor, key) != KeyVerdict::Keep)
         .collect();
     assert!(hit.is_empty(), "{hit:?}");
 }

@@ -480,6 +480,8 @@ fn short_values_go_where_their_place_says_that_they_are_meant() {
         "curl --user a:¤2xyz --proxy-user b:s¤9 x",
         "[DB_PASSWORD]=¤",
         "[SERVICE_KEY]=¤-horse-9",
+        "SERVICE_KEY string = \"¤-horse-9\"",
+        "password:\n  user: ada\n  value: ¤2xyz!\n",
     ] {
         // Letters right behind the secret are part of it here.
         let expected = ["2xyz!", "2xyz", "-horse-9"]
