@@ -196,11 +196,11 @@ impl Conversations {
         Some(known.parent)
     }
 
-    /// Gives once each conversation that has a row of its own: it has several calls, and overlaps another one in the same
-    /// place.
+    /// Gives once each conversation that has a row of its own: it has several calls, and overlaps another one with several
+    /// calls in the same place. A single call, as for a title, is no reason for a row.
     pub(super) fn rows(&mut self) -> Vec<ConversationRow> {
-        let placed = self.all.iter().enumerate().filter(|(_, known)| known.calls > 0);
-        let mut by_time: Vec<(SpanId, u64, u64, usize)> = placed
+        let several = self.all.iter().enumerate().filter(|(_, known)| known.calls > 1);
+        let mut by_time: Vec<(SpanId, u64, u64, usize)> = several
             .map(|(at, known)| (known.parent, known.began, known.ended, at))
             .collect();
         by_time.sort_unstable();
@@ -219,7 +219,7 @@ impl Conversations {
         let first = self.first;
         let known = self.all.iter_mut().enumerate();
         known
-            .filter(|(at, known)| known.calls > 1 && !known.has_row && overlapping.contains(at))
+            .filter(|(at, known)| !known.has_row && overlapping.contains(at))
             .map(|(at, known)| {
                 known.has_row = true;
                 ConversationRow {

@@ -628,8 +628,13 @@ fn conversations_at_once_have_rows() {
         rows(&at_once, &[]),
         ["conversation 1", "conversation 2", "conversation 3"]
     );
-    assert_eq!(rows(&at_once[..1], &[(5, 8)]), ["conversation 1"]);
     let none: [&str; 0] = [];
+    // As the one call that Claude Code makes for a title.
+    assert_eq!(rows(&at_once[..1], &[(5, 8)]), none);
+    assert_eq!(
+        rows(&at_once[..2], &[(0, 100)]),
+        ["conversation 1", "conversation 2"]
+    );
     assert_eq!(rows(&at_once[..1], &[]), none);
     assert_eq!(rows(&[], &[(0, 10), (5, 15)]), none);
     assert_eq!(

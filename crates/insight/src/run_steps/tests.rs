@@ -59,6 +59,43 @@ fn reported_twice(folder: &std::path::Path) -> RunDirectory {
     }
 }
 
+/// The rows of agents at once, whose calls are written in turns: each step's number and name.
+fn numbered_rows(calls: usize) -> Vec<(u32, String)> {
+    let (meta, mut spans) = run_with(&[("a", json!({})), ("b", json!({}))]);
+    for (number, agent) in (4..).zip([2, 3].iter().cycle().take(calls)) {
+        let mut span = spans[0].clone();
+        span["span_id"] = json!(format!("{number:016x}"));
+        span["parent_span_id"] = json!(format!("{agent:016x}"));
+        span["name"] = json!(format!("call of {agent}"));
+        span["start_time"] = json!(format!("2026-01-01T00:00:00.{number:06}Z"));
+        spans.push(span);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("meta.json"), meta.to_string()).unwrap();
+    let lines: Vec<String> = spans.iter().map(|span| format!("{span}\n")).collect();
+    fs::write(folder.path().join("spans.jsonl"), lines.concat()).unwrap();
+    let directory = RunDirectory {
+        trace_id: "000000000000000000000000000000b1".parse().unwrap(),
+        path: folder.path().to_owned(),
+    };
+    let run = RunSteps::open(directory, Prices::default());
+    let steps = run.timeline.rows.iter().filter(|row| row.number > 0);
+    let named = steps.map(|row| (row.number, run.read_row(row).unwrap().unwrap().record.name));
+    named.collect()
+}
+
+#[test]
+fn steps_of_agents_at_once_keep_their_numbers() {
+    let named = |rows: &[(u32, &str)]| -> Vec<(u32, String)> {
+        rows.iter().map(|(number, name)| (*number, (*name).to_owned())).collect()
+    };
+    let two = [(1, "a"), (3, "call of 2"), (2, "b"), (4, "call of 3")];
+    assert_eq!(numbered_rows(2), named(&two));
+    // By the order of rows #2 and #4 would be other steps now.
+    let four = [(1, "a"), (3, "call of 2"), (5, "call of 2"), (2, "b"), (4, "call of 3"), (6, "call of 3")];
+    assert_eq!(numbered_rows(4), named(&four));
+}
+
 #[test]
 fn a_report_of_a_call_is_no_step() {
     let folder = tempfile::tempdir().unwrap();
