@@ -78,7 +78,7 @@ impl CallPriceKey {
     }
 
     /// The key of two reports of one call: what the first leaves out is that of the other.
-    pub(super) fn or(self, other: Self) -> Self {
+    pub fn or(self, other: Self) -> Self {
         let is_named = !self.provider.is_empty() && self.provider != UNKNOWN_PROVIDER;
         Self {
             provider: if is_named { self.provider } else { other.provider },

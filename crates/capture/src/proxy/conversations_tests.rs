@@ -633,7 +633,7 @@ fn conversations_at_once_have_rows() {
     assert_eq!(rows(&at_once[..1], &[(5, 8)]), none);
     assert_eq!(
         rows(&at_once[..2], &[(0, 100)]),
-        ["conversation 1", "conversation 2"]
+        ["conversation 1", "conversation 3"]
     );
     assert_eq!(rows(&at_once[..1], &[]), none);
     assert_eq!(rows(&[], &[(0, 10), (5, 15)]), none);

@@ -194,14 +194,7 @@ impl<Id: Clone> LoopDetector<Id> {
         self.looping.map_or(0, |looping| looping.length / looping.period)
     }
 
-    /// The records of the loop that the run ends with, as many repetitions as make one, and how many the block has.
-    pub(crate) fn looping(&self) -> Option<(Vec<Id>, usize)> {
-        let period = self.looping?.period;
-        let records = self.tail(period * self.repetitions);
-        Some((records.map(|record| record.id.clone()).collect(), period))
-    }
-
-    /// The loop of [`LoopDetector::looping`] as a warning.
+    /// The loop that the run ends with, as a warning: the same calls again and again.
     pub(crate) fn loop_warning(&self) -> Option<LoopWarning<Id>> {
         self.looping.map(|looping| self.warning(looping.period))
     }

@@ -22,5 +22,6 @@ pub use signature::StepSignature;
 pub(crate) use trail::{ATTEMPT_OF, CONVERSATION};
 pub use trail::{Branch, Judged, Trail, TrailEntry};
 pub use trail::{branches, compare_repetitions, first_loop, is_attempt};
+pub(crate) use value::mix;
 pub use value::{of_scalar, of_text, of_value};
 pub use warning::{LoopWarning, PatternType};

@@ -11,7 +11,7 @@ use super::branch::{self, SpanTree};
 use super::detector::{LoopDetector, WarnedPatterns};
 use super::signature::{StepSignature, signature_of};
 use super::value;
-use crate::{EventType, Payload, Record, Timestamp};
+use crate::{Payload, Record, Timestamp};
 
 /// Key in the `meta` of an attempt: the ID of the call.
 pub(crate) const ATTEMPT_OF: &str = "attempt_of";
@@ -76,27 +76,40 @@ pub struct Judged {
     pub length: usize,
 }
 
+impl TrailEntry {
+    /// That of a record; `None` of one that loop detection ignores.
+    fn of(record: &Record, scalar: &impl Fn(Option<&str>, &Value) -> u64) -> Option<Self> {
+        Some(Self {
+            asked: Asked::of_record(record, scalar)?,
+            signature: signature_of(record).into(),
+            id: branch::number(&record.event_id),
+            parent: record.parent_id.as_deref().map(branch::number),
+            conversation: conversation_of(record),
+            start: record.ts.parse().ok(),
+            end: record.end,
+        })
+    }
+
+    /// Returns whether `next`, which follows it among calls and states, is a retry. A nested or overlapping call is none.
+    fn is_tried_again_by(&self, next: &Self) -> bool {
+        let began_before = next.start.zip(self.end).is_some_and(|(start, end)| start < end);
+        self.signature == next.signature
+            && next.asked.tries_again(&self.asked)
+            && next.parent != Some(self.id)
+            && !began_before
+    }
+}
+
 impl Trail {
     /// Takes the next record of the run. `scalar` numbers what stands in values, as `Asked::of_record` does.
     pub fn take(&mut self, record: &Record, scalar: &impl Fn(Option<&str>, &Value) -> u64) {
         self.spans.add(record);
-        if let Some(asked) = Asked::of_record(record, scalar) {
-            let signature = signature_of(record);
-            let known = self.signatures.get(signature.as_str()).map(Rc::clone);
-            let signature = known.unwrap_or_else(|| {
-                let new: Rc<str> = signature.into();
-                self.signatures.insert(Rc::clone(&new));
-                new
-            });
-            self.entries.push(TrailEntry {
-                signature,
-                asked,
-                id: branch::number(&record.event_id),
-                parent: record.parent_id.as_deref().map(branch::number),
-                conversation: conversation_of(record),
-                start: record.ts.parse().ok(),
-                end: record.end,
-            });
+        if let Some(mut entry) = TrailEntry::of(record, scalar) {
+            match self.signatures.get(&entry.signature) {
+                Some(known) => entry.signature = Rc::clone(known),
+                None => drop(self.signatures.insert(Rc::clone(&entry.signature))),
+            }
+            self.entries.push(entry);
         }
         if let Payload::LoopWarning {
             pattern_length,
@@ -150,7 +163,7 @@ impl Trail {
             && (self
                 .of_warnings()
                 .any(|judged| judged.likeness.is_some_and(Likeness::is_loop))
-                || self.comes_to_a_loop())
+                || self.first_loop().is_some())
     }
 
     /// The evidence of each warning, with the result of comparing its repetitions.
@@ -161,9 +174,12 @@ impl Trail {
             .collect();
         let branches = self.branches();
         let calls = self.calls(&branches);
-        let repeats = self
-            .replayed(&branches)
-            .any(|detector| detector.repetitions() > 0);
+        let repeats = branches.iter().any(|branch| {
+            let at_end = self
+                .detector()
+                .map(|new| self.observe(&branch.places, new, |_| false));
+            at_end.is_some_and(|detector| detector.repetitions() > 0)
+        });
         let mut branch_of = vec![0; self.entries.len()];
         for (number, branch) in branches.iter().enumerate() {
             for place in &branch.places {
@@ -239,12 +255,7 @@ impl Trail {
         let (Some(entry), Some(next)) = (self.entries.get(place), self.entries.get(next)) else {
             return false;
         };
-        entry.signature == next.signature && next.asked.tries_again(&entry.asked)
-    }
-
-    fn comes_to_a_loop(&self) -> bool {
-        self.replayed(&self.branches())
-            .any(|detector| detector.loops() > 0)
+        entry.is_tried_again_by(next)
     }
 
     /// The loops in the branches of the run, as warnings whose evidence is places in the trail. Calls with an unknown
@@ -252,77 +263,70 @@ impl Trail {
     /// answer, count as one.
     pub fn loops(&self, window: usize, repetitions: usize) -> Vec<LoopWarning<usize>> {
         let mut loops = Vec::new();
-        for branch in self.branches() {
-            let mut detector = LoopDetector::new(window, repetitions);
-            let (mut patterns, mut warned) = (WarnedPatterns::default(), 0);
+        let is_same = |warning: &LoopWarning<usize>| {
+            let evidence = warning.evidence_event_ids.iter();
+            let entries: Vec<&TrailEntry> = evidence.filter_map(|place| self.entries.get(*place)).collect();
+            compared(&entries, warning.pattern_length) == Likeness::Same
+                && asks_the_same(&entries, warning.pattern_length)
+        };
+        for Branch { mut places } in self.branches() {
             let mut ends: HashMap<(&str, Option<u64>), Option<Timestamp>> = HashMap::new();
-            for place in &branch.places {
+            places.retain(|place| {
                 let Some(entry) = self.entries.get(*place) else {
-                    continue;
+                    return false;
                 };
                 let end = ends.entry((&entry.signature, entry.asked.asked)).or_default();
                 let is_at_once = entry.start.zip(*end).is_some_and(|(start, end)| start < end);
                 *end = entry.end.max(*end);
-                if is_at_once {
-                    continue;
-                }
-                let signature = StepSignature::stored(&entry.signature);
-                let _ = detector.observe(&mut patterns, &signature, entry.asked, *place);
+                !is_at_once
+            });
+            let mut warned = 0;
+            self.observe(&places, LoopDetector::new(window, repetitions), |detector| {
                 let found = detector.loop_warning().filter(|_| detector.loops() > warned);
-                let is_same = |warning: &LoopWarning<usize>| {
-                    let evidence = warning.evidence_event_ids.iter();
-                    let entries: Vec<&TrailEntry> =
-                        evidence.filter_map(|place| self.entries.get(*place)).collect();
-                    compared(&entries, warning.pattern_length) == Likeness::Same
-                        && asks_the_same(&entries, warning.pattern_length)
-                };
                 if let Some(warning) = found.filter(is_same) {
                     warned = detector.loops();
                     loops.push(warning);
                 }
-            }
+                false
+            });
         }
         loops
     }
 
-    /// The first loop that a branch of the run comes to: the numbers of its entries, and how many the block has.
-    fn first_loop(&self) -> Option<(Vec<usize>, usize)> {
-        let of_branch = |branch: &Branch| {
-            let (mut detector, mut warned) = (self.detector()?, WarnedPatterns::default());
-            branch.places.iter().find_map(|place| {
-                let entry = self.entries.get(*place)?;
-                let _ = detector.observe(
-                    &mut warned,
-                    &StepSignature::stored(&entry.signature),
-                    entry.asked,
-                    *place,
-                );
-                detector.looping()
-            })
-        };
+    /// The first loop that a branch of the run comes to.
+    fn first_loop(&self) -> Option<LoopWarning<usize>> {
         let branches = self.branches();
-        let loops = branches.iter().filter_map(of_branch);
-        loops.min_by_key(|(places, _)| places.last().copied())
+        let loops = branches.iter().filter_map(|branch| {
+            let looped = |detector: &LoopDetector<usize>| detector.loops() > 0;
+            self.observe(&branch.places, self.detector()?, looped)
+                .loop_warning()
+        });
+        loops.min_by_key(|found| found.evidence_event_ids.last().copied())
     }
 
-    /// The detector of each branch at the end of the run; none without a warning.
-    fn replayed(&self, branches: &[Branch]) -> impl Iterator<Item = LoopDetector<()>> {
-        branches.iter().filter_map(|branch| {
-            let (mut detector, mut warned) = (self.detector()?, WarnedPatterns::default());
-            for entry in branch.places.iter().filter_map(|place| self.entries.get(*place)) {
-                let _ = detector.observe(
-                    &mut warned,
-                    &StepSignature::stored(&entry.signature),
-                    entry.asked,
-                    (),
-                );
+    /// The detector when it has observed the entries at these places, up to the one with which `is_enough`.
+    fn observe(
+        &self,
+        places: &[usize],
+        mut detector: LoopDetector<usize>,
+        mut is_enough: impl FnMut(&LoopDetector<usize>) -> bool,
+    ) -> LoopDetector<usize> {
+        let mut warned = WarnedPatterns::default();
+        for place in places {
+            let Some(entry) = self.entries.get(*place) else {
+                continue;
+            };
+            let signature = StepSignature::stored(&entry.signature);
+            let _ = detector.observe(&mut warned, &signature, entry.asked, *place);
+            if is_enough(&detector) {
+                break;
             }
-            Some(detector)
-        })
+        }
+        detector
     }
 
     /// A detector with the settings that the warnings tell of; `None` without a warning.
-    fn detector<Id: Clone>(&self) -> Option<LoopDetector<Id>> {
+    fn detector(&self) -> Option<LoopDetector<usize>> {
         let repetitions = self.warnings.iter().map(|warning| warning.repetitions).min()?;
         let window = self.warnings.iter().map(|warning| warning.window).max()?;
         Some(LoopDetector::new(
@@ -412,26 +416,19 @@ pub fn first_loop(records: &[&Record]) -> Option<(Vec<usize>, usize)> {
             numbers.push(number);
         }
     }
-    let (places, length) = trail.first_loop()?;
-    let found = places.iter().filter_map(|place| numbers.get(*place).copied());
-    Some((found.collect(), length))
+    let found = trail.first_loop()?;
+    let places = found.evidence_event_ids.iter();
+    let numbers = places.filter_map(|place| numbers.get(*place).copied());
+    Some((numbers.collect(), found.pattern_length))
 }
 
 /// Returns whether `next`, which follows `record` among calls and states, is a retry: a failed call is an attempt at
 /// the same call that directly follows it. A nested or overlapping call is no retry.
 pub fn is_attempt(record: &Record, next: &Record) -> bool {
-    let is_call = matches!(record.event_type(), EventType::LlmCall | EventType::ToolCall);
-    let asked = |record| Asked::of_record(record, &value::of_scalar);
-    let start = || next.ts.parse::<Timestamp>().ok();
-    is_call
-        && record.event_type() == next.event_type()
-        && next.parent_id.as_deref() != Some(record.event_id.as_str())
-        && record.outcome().is_failure()
-        && record
-            .end
-            .is_none_or(|end| start().is_none_or(|start| end <= start))
-        && signature_of(record) == signature_of(next)
-        && asked(next)
-            .zip(asked(record))
-            .is_some_and(|(next, before)| next.tries_again(&before))
+    let entry = |record| TrailEntry::of(record, &value::of_scalar);
+    // Most calls did not fail.
+    record.outcome().is_failure()
+        && entry(record)
+            .zip(entry(next))
+            .is_some_and(|(record, next)| record.is_tried_again_by(&next))
 }

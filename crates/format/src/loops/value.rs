@@ -8,7 +8,7 @@ const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
 const FACTOR: u64 = 0xd6e8_feb8_6659_fd93;
 
 /// Both numbers as one; the order counts.
-pub(super) fn mix(left: u64, right: u64) -> u64 {
+pub(crate) fn mix(left: u64, right: u64) -> u64 {
     let product = u128::from(left ^ SEED) * u128::from(right.rotate_left(32) ^ FACTOR);
     #[expect(clippy::cast_possible_truncation, reason = "both halves are wanted")]
     let (low, high) = (product as u64, (product >> 64) as u64);

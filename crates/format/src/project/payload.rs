@@ -213,23 +213,32 @@ fn stop_reason(span: &SpanRecord, attributes: &Map<String, Value>) -> Option<Str
 fn tool_call(span: &SpanRecord, facts: &WholeFacts<'_>) -> Payload {
     let attributes = &*all_attributes(facts);
     let (status, error) = status_and_error(span, facts, EventType::ToolCall);
-    let own = |event: Name, key: &str| find_event(span, event)?.attributes.get(key).map(parsed);
-    let args = own(events::TOOL_ARGUMENTS, event_keys::ARGUMENTS);
-    let result = own(events::TOOL_RESULT, event_keys::RESULT);
     Payload::ToolCall {
         tool_name: tool_name(&span.name, attributes).into_owned(),
-        args: shaped(
-            args.or_else(|| messages::arguments(span, attributes))
-                .unwrap_or_default(),
-        ),
-        result: shaped(
-            result
-                .or_else(|| messages::result(span, attributes))
-                .unwrap_or_default(),
-        ),
+        args: arguments(span, attributes),
+        result: result_of(span, attributes),
         status,
         error,
     }
+}
+
+/// The arguments of a tool: those of the format's own event, else as another vocabulary stores them.
+pub(super) fn arguments(span: &SpanRecord, attributes: &Map<String, Value>) -> Value {
+    let event = find_event(span, events::TOOL_ARGUMENTS);
+    let own = event.and_then(|event| event.attributes.get(event_keys::ARGUMENTS).map(parsed));
+    shaped(
+        own.or_else(|| messages::arguments(span, attributes))
+            .unwrap_or_default(),
+    )
+}
+
+fn result_of(span: &SpanRecord, attributes: &Map<String, Value>) -> Value {
+    let event = find_event(span, events::TOOL_RESULT);
+    let own = event.and_then(|event| event.attributes.get(event_keys::RESULT).map(parsed));
+    shaped(
+        own.or_else(|| messages::result(span, attributes))
+            .unwrap_or_default(),
+    )
 }
 
 /// The name in the projection: the model, the tool, or the span itself.
@@ -261,77 +270,62 @@ pub(super) fn cancel(payload: &mut Payload) {
 
 /// Adds what another span that recorded the same call knows. One that asked again for its answer knows best what that is.
 pub(super) fn fill(payload: &mut Payload, own_name: &str, is_own: bool, other: &SpanRecord) {
-    let is_null = |value: &Value| value.is_null();
     let facts = other.facts();
-    let is_fetch = is_fetch(&facts);
-    match (payload, span_payload(other, &facts)) {
-        (
-            Payload::LlmCall {
-                model,
-                prompt,
-                response,
-                usage,
-                provider,
-                response_model,
-                temperature,
-                stop_reason,
-                ..
-            },
-            Payload::LlmCall {
-                model: other_model,
-                prompt: other_prompt,
-                response: other_response,
-                usage: other_usage,
-                provider: other_provider,
-                response_model: other_response_model,
-                temperature: other_temperature,
-                stop_reason: other_stop_reason,
-                ..
-            },
-        ) => {
-            if model == own_name && other_model != other.name {
-                *model = other_model;
+    let attributes = &*all_attributes(&facts);
+    match payload {
+        Payload::LlmCall {
+            model,
+            prompt,
+            response,
+            usage,
+            provider,
+            response_model,
+            temperature,
+            stop_reason,
+            ..
+        } => {
+            let other_model = self::model(&other.name, attributes);
+            if model == own_name && *other_model != *other.name {
+                *model = other_model.into_owned();
             }
             if provider == UNKNOWN_PROVIDER {
-                *provider = other_provider;
+                *provider = self::provider(&other.name, attributes).into_owned();
             }
-            if is_null(prompt) {
-                *prompt = other_prompt;
+            if prompt.is_null() {
+                *prompt = messages::prompt(other, attributes);
             }
-            if is_null(response) || is_fetch && !is_null(&other_response) {
-                *response = other_response;
+            let is_fetch = is_fetch(&facts);
+            if is_fetch || response.is_null() {
+                let answer = messages::response(other, attributes);
+                *response = Some(answer)
+                    .filter(|answer| !answer.is_null())
+                    .unwrap_or(response.take());
             }
+            let (other_usage, other_reason) =
+                (call_usage(other, &facts), self::stop_reason(other, attributes));
             if is_fetch {
                 take_larger(usage, &other_usage);
-                *stop_reason = other_stop_reason.or(stop_reason.take());
+                *stop_reason = other_reason.or(stop_reason.take());
             } else {
                 fill_usage(usage, &other_usage);
-                *stop_reason = stop_reason.take().or(other_stop_reason);
+                *stop_reason = stop_reason.take().or(other_reason);
             }
-            *response_model = response_model.take().or(other_response_model);
-            *temperature = temperature.take().or(other_temperature);
+            let answered = || self::response_model(attributes).map(Cow::into_owned);
+            *response_model = response_model.take().or_else(answered);
+            *temperature = temperature
+                .take()
+                .or_else(|| source_value(TEMPERATURE, attributes, number));
         }
-        (
-            Payload::ToolCall { args, result, .. },
-            Payload::ToolCall {
-                args: other_args,
-                result: other_result,
-                ..
-            },
-        ) => {
+        Payload::ToolCall { args, result, .. } => {
             // The messages say what was asked for, which libraries wrap, or report as the bare value alone; and what the model
             // was answered, which a recorder knows as the program returned it.
             let is_of_messages = other.attributes.contains_key(names::DERIVED.written());
-            if is_of_messages && !other_args.is_null() {
-                args.clone_from(&other_args);
+            let (asked, came) = (arguments(other, attributes), result_of(other, attributes));
+            if args.is_null() || is_of_messages && !asked.is_null() {
+                *args = asked;
             }
-            if is_of_messages && !other_result.is_null() && !is_own {
-                result.clone_from(&other_result);
-            }
-            for (known, other) in [(args, other_args), (result, other_result)] {
-                if is_null(known) {
-                    *known = other;
-                }
+            if result.is_null() || is_of_messages && !came.is_null() && !is_own {
+                *result = came;
             }
         }
         _ => {}

@@ -87,12 +87,21 @@ fn numbered_rows(calls: usize) -> Vec<(u32, String)> {
 #[test]
 fn steps_of_agents_at_once_keep_their_numbers() {
     let named = |rows: &[(u32, &str)]| -> Vec<(u32, String)> {
-        rows.iter().map(|(number, name)| (*number, (*name).to_owned())).collect()
+        rows.iter()
+            .map(|(number, name)| (*number, (*name).to_owned()))
+            .collect()
     };
     let two = [(1, "a"), (3, "call of 2"), (2, "b"), (4, "call of 3")];
     assert_eq!(numbered_rows(2), named(&two));
     // By the order of rows #2 and #4 would be other steps now.
-    let four = [(1, "a"), (3, "call of 2"), (5, "call of 2"), (2, "b"), (4, "call of 3"), (6, "call of 3")];
+    let four = [
+        (1, "a"),
+        (3, "call of 2"),
+        (5, "call of 2"),
+        (2, "b"),
+        (4, "call of 3"),
+        (6, "call of 3"),
+    ];
     assert_eq!(numbered_rows(4), named(&four));
 }
 

@@ -7,7 +7,7 @@ mod price_column;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Read;
@@ -29,7 +29,7 @@ use tracer_format::{
     EventType, Outcome, Problem, Record, RecordedStatus, SPANS_FILE, SpanId, SpanRecord, Timestamp, TraceId,
     Usage,
 };
-use tracer_sdk::prices::{CallCost, CallGroups, CallPriceKey, Prices, cost_at};
+use tracer_sdk::prices::{CallCost, CallGroups, Prices, cost_at};
 
 /// The spans of a log, in the order of the file. Spans of other runs, duplicates of an ID and lines that cannot be read are
 /// left out.
@@ -58,8 +58,6 @@ pub struct LogIndex {
     calls: Vec<CallReport>,
     calls_end: usize,
     correlation: Correlation,
-    /// The lines of the calls that are recorded more than once and have the price of all their spans; how many these are.
-    joined: HashMap<u64, usize>,
     table: IdTable,
     /// Spans of other runs, those with the ID of an earlier one, and those with nothing readable but the identity.
     left_out: Vec<IndexEntry>,
@@ -131,7 +129,6 @@ impl LogIndex {
             calls: Vec::new(),
             calls_end: 0,
             correlation: Correlation::default(),
-            joined: HashMap::new(),
             table: IdTable::default(),
             left_out: Vec::new(),
             problems: Problems::default(),
@@ -223,10 +220,7 @@ impl LogIndex {
         self.is_whole &= scanned.is_whole;
         self.problems.merge(scanned.problems);
         for promoted in self.columns.take_over(columns, &kept) {
-            let found = self
-                .entries
-                .binary_search_by_key(&promoted.place.line, IndexEntry::line);
-            if let Ok(span) = found {
+            if let Some(span) = self.entry_at(promoted.place.line) {
                 self.promoted.push(PromotedRecord {
                     span,
                     ..promoted.record
@@ -248,22 +242,29 @@ impl LogIndex {
         if self.calls.iter().all(CallReport::is_own_report) {
             return;
         }
-        let known: HashSet<u64> = self.calls.iter().map(|call| call.place.line).collect();
+        self.calls.sort_by_key(|call| call.place);
+        let mut more = Vec::new();
         for at in self.calls_end..self.entries.len() {
             let Some(entry) = self.entries.get(at).copied() else {
                 break;
             };
-            if is_call(entry.event_type()) && !known.contains(&entry.line()) {
+            let is_known = || {
+                self.calls
+                    .binary_search_by_key(&entry.line(), |call| call.place.line)
+                    .is_ok()
+            };
+            if is_call(entry.event_type()) && !is_known() {
                 // One that can no longer be read is reported when it is read.
                 let span = self.read_span(at).ok().flatten();
-                let call = span.and_then(|span| CallReport::of(&span, entry.event_type(), entry.place()));
-                self.calls.extend(call);
+                more.extend(span.and_then(|span| CallReport::of(&span, entry.event_type(), entry.place())));
             }
         }
+        self.calls.extend(more);
         self.calls_end = self.entries.len();
         self.calls.sort_by_key(|call| call.place);
         self.correlation = self.correlate();
         let joined: HashMap<u64, JoinedCall> = self.correlation.joined(&self.calls).collect();
+        self.columns.prices_mut().part_all();
         for call in &self.calls {
             let Some(at) = entry_of_call(&self.entries, call) else {
                 continue;
@@ -271,8 +272,8 @@ impl LogIndex {
             let role = self.correlation.role(call.place.line);
             let is_call = role == SpanRole::Itself;
             let joined = joined.get(&call.place.line);
+            let outcome = joined.map_or(call.outcome, |joined| joined.outcome);
             if let Some(entry) = self.entries.get_mut(at) {
-                let outcome = joined.map_or(call.outcome, |joined| joined.outcome);
                 entry.set(role, if is_call { outcome } else { call.span_outcome });
             }
             if let Some(took) = joined.and_then(|joined| joined.took) {
@@ -283,21 +284,24 @@ impl LogIndex {
             if call.event_type != EventType::Unknown {
                 self.columns.set_tokens(at, if is_call { usage } else { &none });
             }
+            if call.event_type == EventType::LlmCall {
+                let repeats = self.correlation.repeats_of(call.place.line).iter();
+                let repeats: Vec<usize> = repeats.filter_map(|place| self.entry_at(place.line)).collect();
+                let prices = self.columns.prices_mut();
+                if !is_call {
+                    prices.leave_out(at);
+                } else if !repeats.is_empty() {
+                    prices.join(at, &repeats, outcome.is_failure() && *usage == none);
+                }
+            }
         }
-        self.join_price_keys();
     }
 
     fn correlate(&self) -> Correlation {
+        let mut lines = self.lines();
         let arguments = |place: LinePlace| {
-            let mut bytes = Vec::new();
-            read_at(
-                self.file.as_ref()?,
-                place.offset,
-                u64::from(place.length),
-                &mut bytes,
-            )
-            .ok()?;
-            parse_span(&bytes).as_ref().map(ReportedArguments::of_span)
+            let bytes = lines.read(place).ok()?;
+            parse_span(bytes).as_ref().map(ReportedArguments::of_span)
         };
         correlate(&self.calls, |span| self.ancestor(span), arguments)
     }
@@ -307,24 +311,9 @@ impl LogIndex {
         self.entries.get(self.find(span)?).map(Ancestor::from)
     }
 
-    /// Gives the calls that are recorded more than once the model, the provider and the mark of a replay that any of their
-    /// spans has, and those that repeat them no price.
-    fn join_price_keys(&mut self) {
-        for at in 0..self.entries.len() {
-            let Some(entry) = self.entries.get(at) else { break };
-            let repeats = self.correlation.repeats_of(entry.line()).len();
-            if entry.event_type() != entry.stored_type() {
-                self.columns.prices_mut().join(at, None);
-            } else if entry.event_type() != EventType::LlmCall || repeats == 0 {
-                self.joined.remove(&entry.line());
-                self.columns.prices_mut().part(at);
-            } else if self.joined.insert(entry.line(), repeats) != Some(repeats)
-                && let Ok(Some((record, _))) = self.read_record(at)
-            {
-                let key = CallPriceKey::of(&record);
-                self.columns.prices_mut().join(at, key.as_ref());
-            }
-        }
+    /// The position of the span of a line.
+    fn entry_at(&self, line: u64) -> Option<usize> {
+        self.entries.binary_search_by_key(&line, IndexEntry::line).ok()
     }
 
     /// The index of a log that is in memory, whose lines cannot be read again.
@@ -764,8 +753,8 @@ impl LogIndex {
         });
         let mut record = own.ok_or_else(|| RecordError::changed(line))?;
         for place in self.correlation.shape(&mut record, &span, line) {
-            let at = self.entries.binary_search_by_key(&place.line, IndexEntry::line);
-            let other = at.ok().map(|at| self.read_span_by(lines, at)).transpose()?;
+            let at = self.entry_at(place.line);
+            let other = at.map(|at| self.read_span_by(lines, at)).transpose()?;
             let other = other.flatten().ok_or_else(|| RecordError::changed(place.line))?;
             fill(&mut record, &span, &other);
         }

@@ -84,7 +84,7 @@ pub(super) fn join<'a>(
     let mut by_name: HashMap<u64, Vec<NumberedReport<'_>>> = HashMap::new();
     for report in reports {
         if let Some(name) = report.agent.filter(|name| *name != 0)
-            && groups.members(*report).len() == 1
+            && groups.size(*report) == 1
         {
             by_name.entry(name).or_default().push(*report);
         }

@@ -1,15 +1,16 @@
 //! The arguments of a tool in their normal form: what one reporter wraps and another one reports bare is the same.
 
 use std::borrow::Cow;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::cell::Cell;
 
 use serde_json::{Map, Value};
 
 use super::super::payload;
 use super::super::values::structure;
-use super::super::view::SpanView;
+use super::super::view::{SpanView, all_attributes};
+use crate::SpanRecord;
+use crate::loops::{of_scalar, of_text, of_value};
 use crate::names::markers;
-use crate::{Payload, SpanRecord};
 
 /// Wrappers of function arguments: the key of the named arguments, and the adjacent key that identifies the wrapper.
 const WRAPPERS: [(&str, &str); 2] = [("kwargs", "args"), ("inputs", "input_str")];
@@ -25,10 +26,7 @@ pub struct ReportedArguments {
 impl ReportedArguments {
     /// Those of the span of a tool.
     pub fn of_span(span: &SpanRecord) -> Self {
-        match payload::span_payload(span, &span.facts()) {
-            Payload::ToolCall { args, .. } => Self::of(&args),
-            _ => Self::default(),
-        }
+        Self::of(&payload::arguments(span, &all_attributes(&span.facts())))
     }
 
     fn of(arguments: &Value) -> Self {
@@ -36,18 +34,15 @@ impl ReportedArguments {
             Value::Null => Self::default(),
             Value::Object(fields) => Self::of_fields(fields),
             value => Self {
-                bare: hash_of(value),
+                bare: number_of(value),
                 ..Self::default()
             },
         }
     }
 
     fn of_fields(fields: &Map<String, Value>) -> Self {
-        let known = fields.iter().filter_map(|(name, value)| {
-            let mut hasher = DefaultHasher::new();
-            name.hash(&mut hasher);
-            Some((hasher.finish(), hash_of(value)?))
-        });
+        let known = fields.iter();
+        let known = known.filter_map(|(name, value)| Some((of_text(name.as_bytes()), number_of(value)?)));
         Self {
             fields: known.collect(),
             bare: None,
@@ -109,39 +104,24 @@ fn unwrapped(arguments: &Value) -> Cow<'_, Value> {
     }
 }
 
-/// The hash of a value; none of one that was redacted or cut, which agrees with anything.
-fn hash_of(value: &Value) -> Option<u64> {
-    let mut hasher = DefaultHasher::new();
-    hash_value(value, &mut hasher)?;
-    Some(hasher.finish())
-}
-
-fn hash_value(value: &Value, hasher: &mut DefaultHasher) -> Option<()> {
-    match value {
+/// The number of a value; none of one that was redacted or cut, which agrees with anything.
+fn number_of(value: &Value) -> Option<u64> {
+    let is_hidden = Cell::new(false);
+    let number = of_value(value, None, &|key, scalar| match scalar {
         Value::String(text) if text.contains(markers::REDACTED) || text.contains(markers::TRUNCATED) => {
-            return None;
+            is_hidden.set(true);
+            0
         }
         Value::String(text) => match structure(text) {
-            Some(parsed) => return hash_value(&parsed, hasher),
-            None => text.trim().hash(hasher),
+            Some(parsed) => number_of(&parsed).unwrap_or_else(|| {
+                is_hidden.set(true);
+                0
+            }),
+            None => of_text(text.trim().as_bytes()),
         },
-        Value::Array(items) => {
-            items.len().hash(hasher);
-            for item in items {
-                hash_value(item, hasher)?;
-            }
-        }
-        Value::Object(fields) => {
-            let mut names: Vec<&String> = fields.keys().collect();
-            names.sort_unstable();
-            for name in names {
-                name.hash(hasher);
-                hash_value(fields.get(name)?, hasher)?;
-            }
-        }
-        other => other.to_string().hash(hasher),
-    }
-    Some(())
+        other => of_scalar(key, other),
+    });
+    (!is_hidden.get()).then_some(number)
 }
 
 #[cfg(test)]

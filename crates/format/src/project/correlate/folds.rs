@@ -71,6 +71,12 @@ pub(super) fn fold<'a>(
 /// Joins each span that outlived its run with its stand-in, and what came later of a call with its span: that is its parent, as
 /// its ID was taken, and began when it did.
 fn take_places<'a>(reports: &[NumberedReport<'a>], groups: &mut Groups<'a>) {
+    if !reports
+        .iter()
+        .any(|report| report.is_stand_in || report.is_addition)
+    {
+        return;
+    }
     let by_span: HashMap<SpanId, NumberedReport<'_>> =
         reports.iter().map(|report| (report.span_id, *report)).collect();
     for report in reports {

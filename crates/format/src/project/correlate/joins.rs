@@ -42,9 +42,8 @@ pub(super) struct JoinEvidence<'a> {
     wire_ids: HashSet<u64>,
     /// IDs that one reporter has in several calls.
     shared_ids: HashSet<u64>,
-    /// The calls of models by when they ended: who asked for the tools that were asked for then.
-    asking: HashMap<i64, Option<NumberedReport<'a>>>,
-    has_wire: bool,
+    /// The calls of models on the wire, in the order of their ends.
+    asking: Vec<NumberedReport<'a>>,
     arguments: HashMap<usize, ReportedArguments>,
     /// Places, by libraries, of the model call that asked for a tool, by the index of the tool's report; `true` where
     /// it is certain that the library reports that call.
@@ -58,15 +57,16 @@ impl<'a> JoinEvidence<'a> {
         let mut evidence = Self {
             wire_ids: HashSet::new(),
             shared_ids: HashSet::new(),
-            asking: HashMap::new(),
-            has_wire: false,
+            asking: Vec::new(),
             arguments: HashMap::new(),
             asked_in: HashMap::new(),
             unsure: HashMap::new(),
         };
+        let are_several = has_several_sources(reports);
         let mut seen = HashSet::new();
         for report in reports {
-            if report.id != 0
+            if are_several
+                && report.id != 0
                 && !report.is_fetch
                 && !seen.insert((report.source, report.event_type, report.id))
             {
@@ -75,30 +75,34 @@ impl<'a> JoinEvidence<'a> {
             if !report.is_of_proxy {
                 continue;
             }
-            evidence.has_wire |= report.event_type == EventType::LlmCall;
-            evidence
-                .wire_ids
-                .extend([report.id, report.request_id].into_iter().filter(|id| *id != 0));
+            if are_several {
+                let ids = [report.id, report.request_id].into_iter();
+                evidence.wire_ids.extend(ids.filter(|id| *id != 0));
+            }
             if report.event_type == EventType::LlmCall {
-                evidence
-                    .asking
-                    .entry(report.end)
-                    .and_modify(|other| *other = None)
-                    .or_insert(Some(*report));
+                evidence.asking.push(*report);
             }
         }
+        evidence.asking.sort_by_key(|report| report.end);
         evidence
     }
 
     /// The call of a model that asked for a tool that only messages show.
     pub(super) fn asked_by(&self, tool: &CallReport) -> Option<NumberedReport<'a>> {
-        tool.is_derived
-            .then(|| self.asking.get(&tool.start).copied().flatten())
-            .flatten()
+        let from = self.asking.partition_point(|asking| asking.end < tool.start);
+        let mut ended_then = self
+            .asking
+            .iter()
+            .skip(from)
+            .take_while(|asking| asking.end == tool.start);
+        match (ended_then.next().filter(|_| tool.is_derived), ended_then.next()) {
+            (Some(asking), None) => Some(*asking),
+            _ => None,
+        }
     }
 
     pub(super) fn has_wire(&self) -> bool {
-        self.has_wire
+        !self.asking.is_empty()
     }
 
     /// The other calls that the call on a line may be; `None` where that is known.
@@ -114,7 +118,7 @@ impl<'a> JoinEvidence<'a> {
             };
             let unsure = self.unsure(asking.place.line);
             let is_sure = |source: &u64| unsure.is_none_or(|unsure| !unsure.sources.contains(source));
-            let libraries = groups.members(asking).iter().filter(|member| !member.is_of_proxy);
+            let libraries = groups.members(asking).filter(|member| !member.is_of_proxy);
             let said: Vec<(SpanId, bool)> = libraries
                 .filter_map(|library| Some((library.parent?, is_sure(&library.source))))
                 .collect();
@@ -272,7 +276,10 @@ pub(super) fn join<'a>(
     if has_several_sources(&tools) {
         evidence.find_asked_in(&tools, groups);
         join_by_id(evidence, &tools, groups);
-        for tool in unfinished(&tools, groups) {
+        let mut unfinished = unfinished(&tools, groups);
+        // In the order of the file, where most of them are read at once.
+        unfinished.sort_unstable_by_key(|tool| tool.place);
+        for tool in unfinished {
             let arguments = content(tool.place).unwrap_or_default();
             evidence.arguments.insert(tool.at, arguments);
         }
@@ -320,7 +327,8 @@ fn has_several_sources(calls: &[NumberedReport<'_>]) -> bool {
 /// The reports whose group some reporter has no part in yet.
 fn unfinished<'a>(calls: &[NumberedReport<'a>], groups: &Groups<'_>) -> Vec<NumberedReport<'a>> {
     let sources: HashSet<u64> = calls.iter().map(|call| call.source).collect();
-    let is_open = |call: &NumberedReport<'_>| sources.iter().any(|source| !groups.has_source(*call, *source));
+    let lacks = |call: NumberedReport<'_>| sources.iter().any(|source| !groups.has_source(call, *source));
+    let is_open = |call: &NumberedReport<'_>| groups.size(*call) < sources.len() || lacks(*call);
     calls.iter().copied().filter(is_open).collect()
 }
 
@@ -331,9 +339,8 @@ fn may_join(
     other: NumberedReport<'_>,
     groups: &Groups<'_>,
 ) -> bool {
-    let (mut ones, others) = (groups.members(one).iter(), groups.members(other));
-    groups.may_join(one, other)
-        && !ones.any(|one| others.iter().any(|other| evidence.contradict(*one, *other)))
+    let contradicts = |one| groups.members(other).any(|other| evidence.contradict(one, other));
+    groups.may_join(one, other) && !groups.members(one).any(contradicts)
 }
 
 /// Joins reports that have one ID, at any time, where no reporter has it twice.

@@ -109,7 +109,7 @@ pub fn correlate(
         return found;
     }
     let numbered = NumberedReport::all(reports);
-    let mut groups = Groups::of(&numbered);
+    let mut groups = Groups::of(reports);
     let mut steps = folds::fold(&numbered, &ancestor, &mut groups);
     let calls: Vec<NumberedReport<'_>> = numbered
         .iter()
@@ -126,9 +126,8 @@ pub fn correlate(
         found.of(line).role = SpanRole::Step;
     }
     let joined: Vec<Vec<&CallReport>> = groups
-        .into_joined()
-        .map(|members| members.into_iter().map(NumberedReport::report).collect())
-        .filter(|members: &Vec<&CallReport>| members.iter().all(|member| found.is_call(member.place.line)))
+        .joined()
+        .filter(|members| members.iter().all(|member| found.is_call(member.place.line)))
         .map(in_order)
         .collect();
     for group in &joined {
@@ -188,7 +187,7 @@ fn left_of_libraries(reports: &[NumberedReport<'_>], groups: &Groups<'_>) -> Vec
     };
     let mut left = Vec::new();
     for report in models() {
-        let mut members = groups.members(*report).iter();
+        let mut members = groups.members(*report);
         if members.any(|member| member.is_of_proxy || member.is_own) {
             continue;
         }
@@ -198,7 +197,7 @@ fn left_of_libraries(reports: &[NumberedReport<'_>], groups: &Groups<'_>) -> Vec
             .peekable();
         let names_none = names.peek().is_none();
         let is_seen = names.any(|name| seen.contains(&name));
-        let mut members = groups.members(*report).iter();
+        let mut members = groups.members(*report);
         let tells = members.any(|member| member.tells());
         // A model that the wire never saw was called some other way, and so was one behind its end: but clocks differ.
         let is_of_wire = names_none || is_seen;

@@ -77,6 +77,9 @@ fn place_in_agents(
         .iter()
         .filter(|report| report.agent.is_some() && found.is_call(report.place.line));
     let agents: Vec<&CallReport> = agents.collect();
+    if agents.is_empty() {
+        return;
+    }
     let mut conversations: HashMap<u64, (i64, i64)> = HashMap::new();
     for call in reports.iter().filter(|report| report.conversation > 0) {
         let (start, end) = conversations
@@ -143,6 +146,9 @@ fn place_attempts(
 
 /// Puts each tool that only messages show where the call is now that asked for it.
 fn place_tools(found: &mut Correlation, reports: &[CallReport], evidence: &JoinEvidence<'_>) {
+    if found.is_empty() {
+        return;
+    }
     for tool in reports.iter().filter(|report| report.is_derived) {
         let line = tool.place.line;
         if !found.is_call(line) || found.found_parent(line).is_some() {

@@ -1,6 +1,5 @@
 //! [`CallReport`]: the facts about a call from one span, without content.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Deref;
 
 use super::super::classify::{
@@ -11,7 +10,7 @@ use super::super::outcome::{has_reply, outcome};
 use super::super::tokens::call_usage;
 use super::super::values::Lookup;
 use super::super::view::SpanView;
-use crate::loops::is_agent;
+use crate::loops::{is_agent, mix, of_text};
 use crate::names;
 use crate::project::correlate::LinePlace;
 use crate::vocabulary::{AGENT_NAME, CALL_ID, MODEL, NO_CALL_ID, RESPONSE_ID, RESPONSE_MODEL, SOURCE};
@@ -82,6 +81,10 @@ pub(super) struct NumberedReport<'a> {
 }
 
 impl<'a> NumberedReport<'a> {
+    pub(super) fn get(reports: &'a [CallReport], at: usize) -> Option<Self> {
+        reports.get(at).map(|report| Self { at, report })
+    }
+
     pub(super) fn all(reports: &'a [CallReport]) -> Vec<Self> {
         let numbered = reports.iter().enumerate();
         numbered.map(|(at, report)| Self { at, report }).collect()
@@ -187,12 +190,15 @@ impl CallReport {
         let is_derived = event_type == EventType::ToolCall && facts.has(names::DERIVED.written());
         let (span_id, parent) = span.ids();
         let (start, end) = span.times();
-        let mut source = DefaultHasher::new();
-        is_own.hash(&mut source);
-        for field in SOURCE {
-            facts.text_at(field.key).hash(&mut source);
-            facts.truth_at(field.key).hash(&mut source);
-        }
+        let source = SOURCE.iter().fold(u64::from(is_own), |source, field| {
+            let text = facts
+                .text_at(field.key)
+                .map_or(0, |text| of_text(text.as_bytes()));
+            mix(
+                mix(source, text),
+                facts.truth_at(field.key).map_or(0, |truth| 1 + u64::from(truth)),
+            )
+        });
         let start = start.unix_microseconds();
         Some(Self {
             place,
@@ -213,7 +219,7 @@ impl CallReport {
                 .text_at(names::RETRY_OF.written())
                 .and_then(|id| id.parse().ok()),
             conversation: conversation_of(&facts),
-            source: source.finish(),
+            source,
             is_own,
             is_of_proxy,
             is_on_the_wire: is_of_proxy && !facts.says(names::INFERRED.written()),
@@ -286,7 +292,5 @@ fn normal_tool_name(name: &str) -> String {
 
 /// A hash that is never 0; letters count without their case.
 fn hash_of(text: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    text.to_ascii_lowercase().hash(&mut hasher);
-    hasher.finish().max(1)
+    of_text(text.to_ascii_lowercase().as_bytes()).max(1)
 }
