@@ -44,6 +44,8 @@ pub(super) struct JoinEvidence<'a> {
     shared_ids: HashSet<u64>,
     /// The calls of models on the wire, in the order of their ends.
     asking: Vec<NumberedReport<'a>>,
+    /// When the first attempt began at each call on the wire that tries one again.
+    begun: HashMap<SpanId, i64>,
     arguments: HashMap<usize, ReportedArguments>,
     /// Places, by libraries, of the model call that asked for a tool, by the index of the tool's report; `true` where
     /// it is certain that the library reports that call.
@@ -58,6 +60,7 @@ impl<'a> JoinEvidence<'a> {
             wire_ids: HashSet::new(),
             shared_ids: HashSet::new(),
             asking: Vec::new(),
+            begun: HashMap::new(),
             arguments: HashMap::new(),
             asked_in: HashMap::new(),
             unsure: HashMap::new(),
@@ -83,8 +86,27 @@ impl<'a> JoinEvidence<'a> {
                 evidence.asking.push(*report);
             }
         }
+        if are_several {
+            evidence.find_first_attempts();
+        }
         evidence.asking.sort_by_key(|report| report.end);
         evidence
+    }
+
+    fn find_first_attempts(&mut self) {
+        let mut retries: Vec<NumberedReport<'_>> = self.asking.clone();
+        retries.retain(|report| report.retry_of.is_some());
+        let failed: HashSet<SpanId> = retries.iter().filter_map(|retry| retry.retry_of).collect();
+        let failed = self
+            .asking
+            .iter()
+            .filter(|report| failed.contains(&report.span_id));
+        self.begun = failed.map(|failed| (failed.span_id, failed.start)).collect();
+        retries.sort_by_key(|retry| (retry.start, retry.span_id));
+        for retry in retries {
+            let begun = retry.retry_of.and_then(|failed| self.begun.get(&failed).copied());
+            self.begun.insert(retry.span_id, begun.unwrap_or(retry.start));
+        }
     }
 
     /// The call of a model that asked for a tool that only messages show.
@@ -372,7 +394,8 @@ fn of_measure(_: &JoinEvidence<'_>, a: NumberedReport<'_>, b: NumberedReport<'_>
 }
 
 /// Weighs a report of the wire and one of a library at the same time, where nothing shows that they are two calls.
-fn of_set(_: &JoinEvidence<'_>, a: NumberedReport<'_>, b: NumberedReport<'_>) -> Option<Worth> {
+/// A library may report all attempts at a call as one.
+fn of_set(evidence: &JoinEvidence<'_>, a: NumberedReport<'_>, b: NumberedReport<'_>) -> Option<Worth> {
     let (a, b) = (a.report(), b.report());
     if a.is_of_proxy == b.is_of_proxy {
         return None;
@@ -385,9 +408,12 @@ fn of_set(_: &JoinEvidence<'_>, a: NumberedReport<'_>, b: NumberedReport<'_>) ->
     }
     nearness(wire, library)?;
     let agreeing = 2 * u8::from(is_same == Some(true)) + u8::from(has_failed(wire) == has_failed(library));
+    let begun = evidence.begun.get(&wire.span_id).copied().unwrap_or(wire.start);
+    let from_start = |start: i64| (start - library.start).saturating_abs();
+    let to_start = from_start(wire.start).min(from_start(begun));
     // A span that does not hold the request may have ended at any time.
     let gap = if is_within {
-        gap(wire, library)
+        to_start.saturating_add((wire.end - library.end).saturating_abs())
     } else {
         (wire.start - library.start).saturating_abs()
     };
