@@ -8,7 +8,7 @@ use tracer_sdk::prices::{CallPriceKey, NoPrice, Price, Prices};
 
 /// What a span says of the price of its call.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct CallKey {
+struct ReportedPriceKey {
     key: CallPriceKey,
     /// True where its model is the name of the span, as it says none.
     is_of_name: bool,
@@ -17,7 +17,7 @@ struct CallKey {
 /// The keys of the calls, each key once: a run has few models.
 #[derive(Debug, Default)]
 pub(super) struct PriceColumn {
-    keys: IndexSet<CallKey>,
+    keys: IndexSet<ReportedPriceKey>,
     /// The number of the key of each call, by the position of its span.
     calls: BTreeMap<usize, u32>,
     /// The same of calls that other spans recorded too; `None` of those other spans.
@@ -29,10 +29,10 @@ impl PriceColumn {
     pub(super) fn set_of_span(&mut self, position: usize, span: &impl SpanView) {
         let key = CallPriceKey::of_span(span);
         let is_of_name = *model(span.name(), &span.facts()) == *span.name();
-        self.set(position, &CallKey { key, is_of_name });
+        self.set(position, &ReportedPriceKey { key, is_of_name });
     }
 
-    fn set(&mut self, position: usize, key: &CallKey) {
+    fn set(&mut self, position: usize, key: &ReportedPriceKey) {
         let number = self.number(key);
         self.calls.insert(position, number);
     }
@@ -41,19 +41,23 @@ impl PriceColumn {
     /// tokens, and that one of them was refused, has no price, as one that all were refused.
     pub(super) fn join(&mut self, position: usize, repeats: &[usize], is_unpaid: bool) {
         let spans = std::iter::once(&position).chain(repeats);
-        let keys: Option<Vec<&CallKey>> = spans
+        let keys: Option<Vec<&ReportedPriceKey>> = spans
             .map(|span| self.keys.get_index(*self.calls.get(span)? as usize))
             .filter(|key| is_unpaid || key.is_some())
             .collect();
-        let joined = keys.unwrap_or_default().into_iter().cloned().reduce(|one, other| {
-            let is_of_name = one.is_of_name && other.is_of_name;
-            let key = if one.is_of_name && !is_of_name {
-                other.key.or(one.key)
-            } else {
-                one.key.or(other.key)
-            };
-            CallKey { key, is_of_name }
-        });
+        let joined = keys
+            .unwrap_or_default()
+            .into_iter()
+            .cloned()
+            .reduce(|one, other| {
+                let is_of_name = one.is_of_name && other.is_of_name;
+                let key = if one.is_of_name && !is_of_name {
+                    other.key.or(one.key)
+                } else {
+                    one.key.or(other.key)
+                };
+                ReportedPriceKey { key, is_of_name }
+            });
         let number = joined.map(|joined| self.number(&joined));
         self.joined.insert(position, number);
     }
@@ -68,7 +72,7 @@ impl PriceColumn {
         self.joined.clear();
     }
 
-    fn number(&mut self, key: &CallKey) -> u32 {
+    fn number(&mut self, key: &ReportedPriceKey) -> u32 {
         let known = self.keys.get_index_of(key);
         let number = known.unwrap_or_else(|| self.keys.insert_full(key.clone()).0);
         u32::try_from(number).unwrap_or(u32::MAX)
@@ -106,7 +110,7 @@ impl PriceColumn {
         let known: Vec<(Result<Price<'a>, NoPrice>, bool)> = self
             .keys
             .iter()
-            .map(|CallKey { key, .. }| (key.price(prices), key.is_replayed()))
+            .map(|ReportedPriceKey { key, .. }| (key.price(prices), key.is_replayed()))
             .collect();
         self.numbers().into_iter().filter_map(move |(position, number)| {
             let (price, is_replayed) = known.get(number as usize)?;

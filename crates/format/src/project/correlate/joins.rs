@@ -46,7 +46,8 @@ pub(super) struct JoinEvidence<'a> {
     asking: Vec<NumberedReport<'a>>,
     /// When the first attempt began at each call on the wire that tries one again.
     begun: HashMap<SpanId, i64>,
-    arguments: HashMap<usize, ReportedArguments>,
+    /// Those of the tools, by the places of their reports.
+    arguments: Vec<Option<ReportedArguments>>,
     /// Places, by libraries, of the model call that asked for a tool, by the index of the tool's report; `true` where
     /// it is certain that the library reports that call.
     asked_in: HashMap<usize, Vec<(SpanId, bool)>>,
@@ -61,7 +62,7 @@ impl<'a> JoinEvidence<'a> {
             shared_ids: HashSet::new(),
             asking: Vec::new(),
             begun: HashMap::new(),
-            arguments: HashMap::new(),
+            arguments: Vec::new(),
             asked_in: HashMap::new(),
             unsure: HashMap::new(),
         };
@@ -150,7 +151,8 @@ impl<'a> JoinEvidence<'a> {
 
     /// Returns whether both reports have the same arguments; `None` where that is not known.
     fn same_arguments(&self, one: NumberedReport<'_>, other: NumberedReport<'_>) -> Option<bool> {
-        self.arguments.get(&one.at)?.agree(self.arguments.get(&other.at)?)
+        let of = |report: NumberedReport<'_>| self.arguments.get(report.at)?.as_ref();
+        of(one)?.agree(of(other)?)
     }
 
     /// Returns whether the evidence shows that two reports are two calls.
@@ -301,9 +303,13 @@ pub(super) fn join<'a>(
         let mut unfinished = unfinished(&tools, groups);
         // In the order of the file, where most of them are read at once.
         unfinished.sort_unstable_by_key(|tool| tool.place);
+        let end = unfinished.iter().map(|tool| tool.at + 1).max().unwrap_or(0);
+        evidence.arguments.resize_with(end, || None);
         for tool in unfinished {
             let arguments = content(tool.place).unwrap_or_default();
-            evidence.arguments.insert(tool.at, arguments);
+            if let Some(slot) = evidence.arguments.get_mut(tool.at) {
+                *slot = Some(arguments);
+            }
         }
         // A tool may run at any time until its result is there; and a place that is not sure, the last bit, makes no other so.
         let says_more = |worth: &Worth, best: &Worth| worth.0.0 / 2 < best.0.0 / 2;
@@ -348,7 +354,9 @@ fn has_several_sources(calls: &[NumberedReport<'_>]) -> bool {
 
 /// The reports whose group some reporter has no part in yet.
 fn unfinished<'a>(calls: &[NumberedReport<'a>], groups: &Groups<'_>) -> Vec<NumberedReport<'a>> {
-    let sources: HashSet<u64> = calls.iter().map(|call| call.source).collect();
+    let mut sources: Vec<u64> = calls.iter().map(|call| call.source).collect();
+    sources.sort_unstable();
+    sources.dedup();
     let lacks = |call: NumberedReport<'_>| sources.iter().any(|source| !groups.has_source(call, *source));
     let is_open = |call: &NumberedReport<'_>| groups.size(*call) < sources.len() || lacks(*call);
     calls.iter().copied().filter(is_open).collect()
@@ -455,12 +463,15 @@ fn of_frame(
     if !has_id && !is_same_name && arguments != Some(true) {
         return None;
     }
-    let asking = evidence.asked_by(&asked);
     let ends_in_time = ran.end <= asked.seen_end().saturating_add(TOLERANCE);
     let is_framed =
         ends_in_time && ran.start >= asked.start - TOLERANCE || has_id && begins_before_result(&asked, &ran);
-    let is_early = ends_in_time && ran.start >= asking.map_or(asked.start, |asking| asking.start);
-    if !is_framed && !is_early {
+    let may_begin = || {
+        evidence
+            .asked_by(&asked)
+            .map_or(asked.start, |asking| asking.start)
+    };
+    if !is_framed && !(ends_in_time && ran.start >= may_begin()) {
         return None;
     }
     let places = evidence.asked_in.get(&asked.at).into_iter().flatten();
