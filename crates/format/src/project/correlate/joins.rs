@@ -471,7 +471,8 @@ fn of_frame(
             .asked_by(&asked)
             .map_or(asked.start, |asking| asking.start)
     };
-    if !is_framed && !(ends_in_time && ran.start >= may_begin()) {
+    let is_in_frame = is_framed || ends_in_time && ran.start >= may_begin();
+    if !is_in_frame {
         return None;
     }
     let places = evidence.asked_in.get(&asked.at).into_iter().flatten();
