@@ -78,6 +78,7 @@ impl CallPriceKey {
     }
 
     /// The key of two reports of one call: what the first leaves out is that of the other.
+    #[must_use]
     pub fn or(self, other: Self) -> Self {
         let is_named = !self.provider.is_empty() && self.provider != UNKNOWN_PROVIDER;
         Self {
