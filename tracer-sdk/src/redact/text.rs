@@ -159,12 +159,16 @@ impl<'a> Text<'a> {
             end = self.run(end, limit.saturating_sub(end), |byte| {
                 !matches!(byte, b'\n' | b'\r' | b'\\')
             });
-            if end >= limit || self.at(end) != b'\\' {
-                return end;
-            }
-            end = self.run(end, limit - end, |byte| byte == b'\\');
-            if self.is_escape(end) {
-                return end - 1;
+            match self.at(end) {
+                b'\\' if end < limit => {
+                    end = self.run(end, limit - end, |byte| byte == b'\\');
+                    if self.is_escape(end) {
+                        return end - 1;
+                    }
+                }
+                // A marker.
+                b'_' if end < limit => end += 1,
+                _ => return end,
             }
         }
     }

@@ -607,6 +607,10 @@ const SEVERAL: &[(&str, &str)] = &[
         r#"{"a": "api_keys:\n  - ¤\n  - ¤ # a \ b\r\n  - \"¤\"\r\n  - ¤\n"}"#,
     ),
     (
+        "passwords:\n  - __REDACTED__\n  - ¤\n",
+        "passwords:\n  - __REDACTED__\n  - ¤\n",
+    ),
+    (
         "tokens_key:\n- ¤\n- kept\n- ¤\n- kept",
         "tokens_key:\n- ¤\n- kept\n- ¤\n- kept",
     ),
