@@ -1,8 +1,8 @@
 //! [`RecordError`]: a record that cannot be read again.
 
-use std::error::Error;
-use std::{fmt, io};
+use std::io;
 
+use thiserror::Error;
 use tracer_format::{Problem, ProblemCode, SPANS_FILE};
 
 /// A record cannot be read again: the file fails, or it is no longer what it was when the run was opened.
@@ -18,10 +18,12 @@ use tracer_format::{Problem, ProblemCode, SPANS_FILE};
 /// assert!(run.records.read_record(1).is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Error)]
+#[error("{SPANS_FILE}:{line} {}", self.reason())]
 pub struct RecordError {
     line: u64,
     /// The system's error; `None` when the file has changed.
+    #[source]
     cause: Option<io::Error>,
 }
 
@@ -32,14 +34,14 @@ impl RecordError {
 
     /// The same as a problem of the run.
     pub(super) fn into_problem(self) -> Problem {
-        let message = self.cause.map_or_else(
+        let location = format!("{SPANS_FILE}:{}", self.line);
+        Problem::new(ProblemCode::UnreadableFile, location, self.reason())
+    }
+
+    fn reason(&self) -> String {
+        self.cause.as_ref().map_or_else(
             || "has changed while it was read; try again".to_owned(),
             |cause| format!("cannot be read: {cause}"),
-        );
-        Problem::new(
-            ProblemCode::UnreadableFile,
-            format!("{SPANS_FILE}:{}", self.line),
-            message,
         )
     }
 
@@ -67,24 +69,5 @@ impl RecordError {
     #[must_use]
     pub fn line(&self) -> u64 {
         self.line
-    }
-}
-
-impl fmt::Display for RecordError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.cause {
-            Some(cause) => write!(formatter, "{SPANS_FILE}:{} cannot be read: {cause}", self.line),
-            None => write!(
-                formatter,
-                "{SPANS_FILE}:{} has changed while it was read; try again",
-                self.line
-            ),
-        }
-    }
-}
-
-impl Error for RecordError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.cause.as_ref().map(|cause| cause as &(dyn Error + 'static))
     }
 }

@@ -1,11 +1,10 @@
 //! [`ImportError`]: why spans of another program could not be stored.
 
-use std::error::Error;
-use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::InvalidRun;
+use thiserror::Error;
 use tracer_format::Problem;
 
 /// Why spans of another program could not be stored.
@@ -23,19 +22,23 @@ use tracer_format::Problem;
 /// assert!(matches!(importer.resume(trace_id), Err(ImportError::NotImported)));
 /// # Ok::<(), std::io::Error>(())
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ImportError {
     /// A run with this ID is there, and another program recorded it into this data directory itself.
+    #[error("the run was recorded here by its own program")]
     NotImported,
     /// Another process is recording the run.
+    #[error("another process is recording the run")]
     RunActive,
     /// The run on disk has damage, so that nothing can be added.
+    #[error("the run is damaged{}", problems.first().map(|first| format!(": {first}")).unwrap_or_default())]
     RunDamaged {
         /// Problems of the damaged run.
         problems: Vec<Problem>,
     },
     /// A file could not be read or written.
+    #[error("{}: {source}", path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,
@@ -56,29 +59,6 @@ impl From<InvalidRun> for ImportError {
     fn from(invalid: InvalidRun) -> Self {
         Self::RunDamaged {
             problems: invalid.problems,
-        }
-    }
-}
-
-impl fmt::Display for ImportError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotImported => formatter.write_str("the run was recorded here by its own program"),
-            Self::RunActive => formatter.write_str("another process is recording the run"),
-            Self::RunDamaged { problems } => match problems.first() {
-                Some(first) => write!(formatter, "the run is damaged: {first}"),
-                None => formatter.write_str("the run is damaged"),
-            },
-            Self::Io { path, source } => write!(formatter, "{}: {source}", path.display()),
-        }
-    }
-}
-
-impl Error for ImportError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Self::Io { source, .. } => Some(source),
-            _ => None,
         }
     }
 }

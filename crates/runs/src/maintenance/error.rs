@@ -1,10 +1,9 @@
 //! Why a run was not changed.
 
-use std::error::Error;
-use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use thiserror::Error;
 use tracer_format::Problem;
 
 /// Why a run was not changed, or not to the end.
@@ -18,18 +17,23 @@ use tracer_format::Problem;
 /// assert_eq!(error.to_string(), "the run has ended, and nothing was left undone");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum MaintenanceError {
     /// The run is still being recorded, or another process is changing it.
+    #[error("the run is still going on")]
     RunActive,
     /// The run is recorded as running, and nothing shows whether it is: its emitter keeps no `.live`.
+    #[error("the run is recorded as running, and nothing shows whether it still is")]
     LivenessUnknown,
     /// The run has ended, and nothing was left undone.
+    #[error("the run has ended, and nothing was left undone")]
     AlreadyComplete,
     /// The store has a run with this ID already.
+    #[error("the store has a run with this ID already")]
     RunExists,
     /// The run has damage that an interruption does not explain.
+    #[error("the run is damaged in a way that no interruption explains")]
     RunDamaged {
         /// The problems.
         problems: Vec<Problem>,
@@ -37,6 +41,7 @@ pub enum MaintenanceError {
         more_problems: u64,
     },
     /// A file cannot be read or written.
+    #[error("failed to access `{}`", path.display())]
     Io {
         /// The file.
         path: PathBuf,
@@ -50,31 +55,5 @@ impl MaintenanceError {
     pub(crate) fn at(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Io { path, source }
-    }
-}
-
-impl fmt::Display for MaintenanceError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::RunActive => formatter.write_str("the run is still going on"),
-            Self::LivenessUnknown => {
-                formatter.write_str("the run is recorded as running, and nothing shows whether it still is")
-            }
-            Self::AlreadyComplete => formatter.write_str("the run has ended, and nothing was left undone"),
-            Self::RunExists => formatter.write_str("the store has a run with this ID already"),
-            Self::RunDamaged { .. } => {
-                formatter.write_str("the run is damaged in a way that no interruption explains")
-            }
-            Self::Io { path, .. } => write!(formatter, "failed to access `{}`", path.display()),
-        }
-    }
-}
-
-impl Error for MaintenanceError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Self::Io { source, .. } => Some(source),
-            _ => None,
-        }
     }
 }

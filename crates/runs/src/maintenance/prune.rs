@@ -1,11 +1,9 @@
 //! [`PrunePlan`]: the runs of a store that rules remove, worked out first and removed when it is applied.
 
-use std::error::Error;
-use std::fmt;
-
 use super::error::MaintenanceError;
 use super::remove::{directory_bytes, remove_leftovers, remove_run};
 use crate::{RunDirectory, RunStatus, RunStore, RunSummary};
+use thiserror::Error;
 use tracer_format::Timestamp;
 
 /// The runs to remove. At least one rule must be set for any run to be removed.
@@ -254,28 +252,14 @@ impl PrunePlan {
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Error)]
+#[error("failed to remove {}", run.as_ref().map_or_else(|| "what an interrupted removal left".to_owned(), |run| format!("run {}", run.trace_id)))]
 #[non_exhaustive]
 pub struct PruneError {
     /// The run that could not be removed; `None` when leftovers of earlier removals could not.
     pub run: Option<RunDirectory>,
     /// The cause.
     pub source: MaintenanceError,
-}
-
-impl fmt::Display for PruneError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.run {
-            Some(run) => write!(formatter, "failed to remove run {}", run.trace_id),
-            None => formatter.write_str("failed to remove what an interrupted removal left"),
-        }
-    }
-}
-
-impl Error for PruneError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        Some(&self.source)
-    }
 }
 
 /// A run as [`PruneRules`] see it.

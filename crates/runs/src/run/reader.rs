@@ -1,14 +1,13 @@
 //! [`RunReader`]: one scan of a run of any size, then its records and spans on demand; [`LoadedRun`] holds all of them.
 
 use std::collections::BTreeMap;
-use std::error::Error;
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::live_file::{StartedSpan, read_live_file};
 use super::records::RecordStream;
 use super::scan::{RunScan, locate};
 use crate::record_error::RecordError;
+use thiserror::Error;
 #[cfg(any(test, feature = "testing"))]
 use tracer_format::parse::parse_span;
 #[cfg(any(test, feature = "testing"))]
@@ -425,7 +424,8 @@ impl LoadedRun {
 /// assert!(invalid.to_string().starts_with("the run is refused: meta.json: "));
 /// # Ok::<(), std::io::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Error)]
+#[error("the run is refused: {}", self.summary())]
 #[non_exhaustive]
 pub struct InvalidRun {
     /// All problems, at least one: `meta.json` first, then by line.
@@ -469,6 +469,15 @@ impl InvalidRun {
         self.more_problems.saturating_add(self.problems.len() as u64)
     }
 
+    fn summary(&self) -> String {
+        let first = self.problems.first().map(ToString::to_string).unwrap_or_default();
+        match self.problem_count().saturating_sub(1) {
+            0 => first,
+            1 => format!("{first}, and 1 more problem"),
+            more => format!("{first}, and {more} more problems"),
+        }
+    }
+
     pub(super) fn at_path(problem: Problem) -> Self {
         Self {
             problems: vec![problem],
@@ -491,19 +500,3 @@ impl InvalidRun {
         }
     }
 }
-
-impl fmt::Display for InvalidRun {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("the run is refused: ")?;
-        if let Some(first) = self.problems.first() {
-            write!(formatter, "{first}")?;
-        }
-        match self.problem_count().saturating_sub(1) {
-            0 => Ok(()),
-            1 => formatter.write_str(", and 1 more problem"),
-            more => write!(formatter, ", and {more} more problems"),
-        }
-    }
-}
-
-impl Error for InvalidRun {}

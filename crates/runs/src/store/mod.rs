@@ -11,8 +11,6 @@ mod summary;
 #[cfg(test)]
 mod tests;
 
-use std::error::Error;
-use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -22,6 +20,7 @@ use listing::{Placed, read_all};
 pub use select::{SelectError, steps_before_latest};
 pub use status::RunStatus;
 pub use summary::{RunDirectory, RunSummary, has_looped};
+use thiserror::Error;
 use tracer_format::{RUNS_FOLDER, TraceId};
 
 /// A data directory with its runs.
@@ -215,41 +214,21 @@ fn place_on_disk(entry: &fs::DirEntry) -> u64 {
 /// assert!(matches!(error, StoreError::Missing { .. }));
 /// assert_eq!(error.to_string(), "there are no runs: no/such/folder/runs does not exist");
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum StoreError {
     /// There is no data directory, or no folder of runs in it: nothing has been recorded there.
+    #[error("there are no runs: {} does not exist", path.display())]
     Missing {
         /// The folder that was looked for.
         path: PathBuf,
     },
     /// The folder cannot be read.
+    #[error("{} cannot be read: {source}", path.display())]
     Unreadable {
         /// The folder.
         path: PathBuf,
         /// The system's error.
         source: io::Error,
     },
-}
-
-impl fmt::Display for StoreError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Missing { path } => {
-                write!(formatter, "there are no runs: {} does not exist", path.display())
-            }
-            Self::Unreadable { path, source } => {
-                write!(formatter, "{} cannot be read: {source}", path.display())
-            }
-        }
-    }
-}
-
-impl Error for StoreError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Self::Missing { .. } => None,
-            Self::Unreadable { source, .. } => Some(source),
-        }
-    }
 }

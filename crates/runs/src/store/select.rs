@@ -1,12 +1,10 @@
 //! Which run somebody means: the newest or one before it, a full ID, the beginning of one, or a name (specification,
 //! *Run directory*, rule 3).
 
-use std::error::Error;
-use std::fmt;
-
 use super::summary::{RunDirectory, RunSummary};
 use super::{RunStore, StoreError};
 use strsim::levenshtein;
+use thiserror::Error;
 
 /// The word for the newest run, which `~2` behind it makes the second before it.
 const LATEST: &str = "latest";
@@ -185,62 +183,33 @@ fn id_distance(run: &RunSummary, prefix: &str) -> Option<usize> {
 /// assert_eq!(error.to_string(), "there are no runs yet");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SelectError {
     /// The store is empty.
+    #[error("there are no runs yet")]
     NoRuns,
     /// No run has such an ID or name.
+    #[error("no run has an ID that begins so, or this name")]
     NotFound {
         /// The runs whose IDs or names are nearest, the nearest first; often none.
         candidates: Vec<RunDirectory>,
     },
     /// Several runs have IDs that begin so, or have this name.
+    #[error("{} runs have an ID that begins so, or this name; give more of the ID", candidates.len())]
     Ambiguous {
         /// All of them: by ID, or the newest first.
         candidates: Vec<RunDirectory>,
     },
     /// There are not that many runs before the newest.
+    #[error("there {}", if *count == 1 { "is only one run".to_owned() } else { format!("are only {count} runs") })]
     TooFew {
         /// Number of runs in the store.
         count: usize,
     },
     /// The runs cannot be listed.
-    Store(StoreError),
-}
-
-impl From<StoreError> for SelectError {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
-}
-
-impl fmt::Display for SelectError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoRuns => formatter.write_str("there are no runs yet"),
-            Self::NotFound { .. } => formatter.write_str("no run has an ID that begins so, or this name"),
-            Self::Ambiguous { candidates } => {
-                write!(
-                    formatter,
-                    "{} runs have an ID that begins so, or this name; give more of the ID",
-                    candidates.len()
-                )
-            }
-            Self::TooFew { count: 1 } => formatter.write_str("there is only one run"),
-            Self::TooFew { count } => write!(formatter, "there are only {count} runs"),
-            Self::Store(error) => error.fmt(formatter),
-        }
-    }
-}
-
-impl Error for SelectError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Self::Store(error) => error.source(),
-            Self::NoRuns | Self::NotFound { .. } | Self::Ambiguous { .. } | Self::TooFew { .. } => None,
-        }
-    }
+    #[error(transparent)]
+    Store(#[from] StoreError),
 }
 
 #[cfg(test)]
