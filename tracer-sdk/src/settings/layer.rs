@@ -1,4 +1,4 @@
-//! A source of values, the environment or a file: its values, and its problems.
+//! One source of settings: its values and problems.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

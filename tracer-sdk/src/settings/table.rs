@@ -1,4 +1,4 @@
-//! The one table of settings, from which `Config`, `Guardrails`, their readers and `docs/settings.md` are made.
+//! Table of settings, which makes `Config`, `Guardrails`, their readers and documentation.
 
 use std::path::PathBuf;
 use std::time::Duration;

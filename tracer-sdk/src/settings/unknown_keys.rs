@@ -1,4 +1,4 @@
-//! Keys of a settings file that are no settings, with the setting that may be meant.
+//! Unknown keys of a settings file, with the likely setting.
 
 use toml::Spanned;
 use toml::de::{DeString, DeValue};

@@ -1,4 +1,4 @@
-//! A value as a source gives it, and its meaning: text in the environment, TOML in a settings file.
+//! Values of settings, read from environment variables and from TOML.
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
