@@ -39,14 +39,15 @@ fn check_ends(file: &File, meta: &RunMeta, running: bool) -> io::Result<Vec<Prob
     let line = rest.get(..newline.unwrap_or(rest.len())).unwrap_or_default();
     let number = 1 + memchr::memchr_iter(b'\n', before).count() as u64;
     let place = Location::Line(number);
-    if newline.is_none() && length > WINDOW {
-        let is_object = line.starts_with(b"{");
-        let malformed = || place.problem(ProblemCode::MalformedJson, "is no JSON object".to_owned());
-        return Ok(if is_object { Vec::new() } else { vec![malformed()] });
-    }
-    // The writer was stopped within its last line, or is within it now.
-    let may_be_torn = running && newline.is_none();
-    let mut problems = line_problems(line, place, number, meta, may_be_torn);
+    let mut problems = if newline.is_some() || length <= WINDOW {
+        // The writer was stopped within its last line, or is within it now.
+        let may_be_torn = running && newline.is_none();
+        line_problems(line, place, number, meta, may_be_torn)
+    } else if line.starts_with(b"{") {
+        Vec::new()
+    } else {
+        vec![place.problem(ProblemCode::MalformedJson, "is no JSON object".to_owned())]
+    };
     if problems.is_empty() && !has_sound_last_line(file, length, first as u64, meta, running)? {
         // Its number is known only after reading the lines before it.
         problems.push(Problem::new(
