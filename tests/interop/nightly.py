@@ -13,6 +13,7 @@ import argparse
 import datetime
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -26,18 +27,52 @@ from frameworks import Recorded, contains
 ROOT = Path(__file__).parent.parent.parent
 RESULTS = Path(__file__).parent / "nightly-results.json"
 PAGE = ROOT / "docs" / "frameworks.md"
-EXPORTER = ["opentelemetry-sdk", "opentelemetry-exporter-otlp-proto-http"]
-# Each with the packages of it and of its telemetry; the first is the one whose version counts.
+# Exporters of version 2 fail with spans of version 1.
+OPENTELEMETRY_1 = ["@opentelemetry/exporter-trace-otlp-http@0.57", "@opentelemetry/sdk-trace-node@1"]
+# By the language of the program: the packages of a framework and of its telemetry; the first is the one whose version counts.
 FRAMEWORKS = {
-    "openai-agents": ["openai-agents", "openinference-instrumentation-openai-agents"],
-    "langgraph": ["langchain", "langgraph", "langchain-openai", "openinference-instrumentation-langchain"],
-    "llamaindex": ["llama-index-core", "llama-index-llms-openai", "openinference-instrumentation-llama-index"],
-    "pydantic-ai": ["pydantic-ai-slim[openai]"],
-    "smolagents": ["smolagents[openai]", "openinference-instrumentation-smolagents"],
-    "agno": ["agno", "openai", "openinference-instrumentation-agno"],
-    "strands": ["strands-agents[openai]"],
-    "autogen": ["autogen-agentchat", "autogen-ext[openai]"],
+    "py": {
+        "openai-agents": ["openai-agents", "openinference-instrumentation-openai-agents"],
+        "langgraph": ["langchain", "langgraph", "langchain-openai", "openinference-instrumentation-langchain"],
+        "llamaindex": ["llama-index-core", "llama-index-llms-openai", "openinference-instrumentation-llama-index"],
+        "pydantic-ai": ["pydantic-ai-slim[openai]"],
+        "smolagents": ["smolagents[openai]", "openinference-instrumentation-smolagents"],
+        "agno": ["agno", "openai", "openinference-instrumentation-agno"],
+        "strands": ["strands-agents[openai]"],
+        "autogen": ["autogen-agentchat", "autogen-ext[openai]"],
+        "haystack": ["haystack-ai", "openinference-instrumentation-haystack"],
+        "crewai": ["crewai", "openinference-instrumentation-crewai", "openinference-instrumentation-openai"],
+        "agent-framework": ["agent-framework-core", "agent-framework-openai"],
+        "instructor": ["instructor", "openinference-instrumentation-instructor", "openinference-instrumentation-openai"],
+        "semantic-kernel": ["semantic-kernel"],
+    },
+    "mjs": {
+        "ai-sdk": ["ai", "@ai-sdk/openai", "@ai-sdk/otel", "zod"],
+        "langgraph-js": ["@langchain/langgraph", "langchain", "@langchain/core", "@langchain/openai", "zod",
+                         "@arizeai/openinference-instrumentation-langchain"],
+        "mastra": ["@mastra/core", "@mastra/observability", "@mastra/otel-exporter", "@ai-sdk/openai", "zod"],
+        "genkit": ["genkit", "@genkit-ai/compat-oai", *OPENTELEMETRY_1],
+        "voltagent": ["@voltagent/core", "@ai-sdk/openai@3", "ai@6", "zod"],
+        "openai-agents-js": ["@openai/agents", "zod", "@arizeai/openinference-instrumentation-openai-agents"],
+    },
 }
+# What had other packages a year ago; npm's registry does not tell reliably when a version came.
+OLD = {
+    "agent-framework": ["agent-framework-core", "--prerelease=allow"],
+    "ai-sdk": ["ai@5.0.104", "@ai-sdk/openai@2", "zod@4"],
+    "langgraph-js": ["@langchain/langgraph@1.0.2", "langchain@1.1.1", "@langchain/core@1.1.0", "@langchain/openai@1.1.3", "zod@4",
+                     "@arizeai/openinference-instrumentation-langchain@4"],
+    "mastra": ["@mastra/core@0.24.6", "@ai-sdk/openai@2", "zod@4"],
+    "genkit": ["genkit@1.24.0", "@genkit-ai/compat-oai@1.24.0", *OPENTELEMETRY_1],
+    "voltagent": ["@voltagent/core@1", "@ai-sdk/openai@2", "ai@5", "zod@4"],
+    "openai-agents-js": ["@openai/agents@0.3.2", "zod@4"],
+}
+# What had no telemetry that a program switches on by itself.
+WITHOUT_TELEMETRY = {("mastra", "old"), ("openai-agents-js", "old")}
+# What takes a model's answer in the form of a tool's arguments, and runs no tool.
+WITHOUT_TOOLS = {"instructor"}
+# Whose tools were not in requests a year ago, but in the words of the prompt, which the stand-in does not read.
+NOT_RUN = {("crewai", "old")}
 SCENARIOS = {
     "one tool": ["What is the weather in Oslo?"],
     "parallel": ["What is the weather in Oslo and Paris?"],
@@ -47,8 +82,67 @@ SCENARIOS = {
     "streamed": ["What is the weather in Oslo and Paris?", "--stream"],
     "two at once": ["What is the weather in Oslo?", "What is the weather in Paris?"],
 }
+# What is recorded without the telemetry of a program.
+KNOWN_BY_PROXY = ("RUN_START", "RUN_END", "LLM_CALL", "TOOL_CALL", "ERROR")
 # Those that run again with the model gone: what an answer leads to, in order, in pieces, and at the same time.
 REPLAYED = ("parallel", "streamed", "two at once")
+
+
+class Python:
+    """A virtual environment."""
+
+    packages = ["opentelemetry-sdk", "opentelemetry-exporter-otlp-proto-http"]
+    of_a_year_ago = [f"--exclude-newer={datetime.date.today() - datetime.timedelta(days=365)}"]
+
+    @staticmethod
+    def install(folder, packages):
+        uv = real_programs.CACHE / "uv" / "bin" / "uv"
+        if not uv.exists():
+            real_programs.run([sys.executable, "-m", "venv", uv.parent.parent])
+            real_programs.run([uv.parent / "pip", "install", "--quiet", "uv"])
+        real_programs.run([uv, "venv", "--quiet", "--clear", "--python", sys.executable, folder])
+        real_programs.run([uv, "pip", "install", "--quiet", "--python", folder / "bin" / "python", *packages])
+
+    @staticmethod
+    def version(folder, package):
+        code = f"import importlib.metadata as m; print(m.version('{package}'))"
+        return subprocess.run([folder / "bin" / "python", "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+
+    @staticmethod
+    def command(folder, source):
+        return [folder / "bin" / "python", source]
+
+
+class JavaScript:
+    """A folder with npm's modules, and a Node.js that they take."""
+
+    packages = ["@opentelemetry/api", "@opentelemetry/exporter-trace-otlp-http", "@opentelemetry/sdk-trace-node"]
+    of_a_year_ago = []
+
+    @staticmethod
+    def install(folder, packages):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "package.json").write_text("{}", encoding="utf-8")
+        command = ["npm", "install", "--silent", "--no-audit", "--no-fund", "--legacy-peer-deps"]
+        real_programs.run([*command, "node@22"], cwd=folder)
+        # npm takes older versions of what does not take the Node.js that runs it.
+        path = f"{folder / 'node_modules' / '.bin'}:{os.environ['PATH']}"
+        real_programs.run([*command, *packages], cwd=folder, env={**os.environ, "PATH": path})
+
+    @staticmethod
+    def version(folder, package):
+        return json.loads((folder / "node_modules" / package / "package.json").read_text(encoding="utf-8"))["version"]
+
+    @staticmethod
+    def command(folder, source):
+        # A module finds those that it imports from where it is.
+        for script in source.parent.glob("*.mjs"):
+            shutil.copy(script, folder)
+        return [folder / "node_modules" / ".bin" / "node", folder / source.name]
+
+
+LANGUAGES = {"py": Python, "mjs": JavaScript}
+ALL = {name: suffix for suffix, names in FRAMEWORKS.items() for name in names}
 
 
 class NightlyProgram:
@@ -56,36 +150,33 @@ class NightlyProgram:
 
     recorded_with = ()
 
-    def __init__(self, name, python, has_telemetry):
-        self.name, self.python, self.has_telemetry = name, python, has_telemetry
+    def __init__(self, name, folder, has_telemetry):
+        self.name, self.folder, self.has_telemetry = name, folder, has_telemetry
 
     def variables(self, _scenario, _home):
-        # The SDK sends traces to its maker, which is not to be reached here; instrumentation needs them made.
-        return {} if self.has_telemetry else {"OPENAI_AGENTS_DISABLE_TRACING": "1"}
+        # What the SDKs send to their makers, which are not to be reached here; instrumentation needs the traces made.
+        own = {"CREWAI_DISABLE_TELEMETRY": "true", "MASTRA_TELEMETRY_DISABLED": "1", "HAYSTACK_TELEMETRY_ENABLED": "False"}
+        return own if self.has_telemetry else {**own, "OPENAI_AGENTS_DISABLE_TRACING": "1"}
 
     def command(self, scenario, _environment):
-        source = real_programs.PROGRAMS / "nightly" / f"{self.name.replace('-', '_')}_agent.py"
+        suffix = ALL[self.name]
+        source = real_programs.PROGRAMS / "nightly" / f"{self.name.replace('-', '_')}_agent.{suffix}"
         telemetry = ["--telemetry"] if self.has_telemetry else []
-        return [str(self.python), str(source), *SCENARIOS[scenario], *telemetry]
+        return [*map(str, LANGUAGES[suffix].command(self.folder, source)), *SCENARIOS[scenario], *telemetry]
 
 
 def installed(name, series):
-    """The interpreter of an environment with the framework, made when it is not there."""
+    """The folder of an environment with the framework, made when it is not there, and the framework's version."""
+    language, packages = LANGUAGES[ALL[name]], FRAMEWORKS[ALL[name]][name]
+    if series == "old":
+        packages = OLD.get(name, packages) + language.of_a_year_ago
     folder = real_programs.CACHE / f"{name}-{series}"
-    python = folder / "bin" / "python"
-    if not python.exists():
-        uv = real_programs.CACHE / "uv" / "bin" / "uv"
-        if not uv.exists():
-            real_programs.run([sys.executable, "-m", "venv", uv.parent.parent])
-            real_programs.run([uv.parent / "pip", "install", "--quiet", "uv"])
-        before = (datetime.date.today() - datetime.timedelta(days=365)).isoformat()
-        limit = [] if series == "now" else ["--exclude-newer", before]
-        real_programs.run([uv, "venv", "--quiet", "--python", sys.executable, folder])
-        real_programs.run([uv, "pip", "install", "--quiet", "--python", python, *limit, *FRAMEWORKS[name], *EXPORTER])
-    package = FRAMEWORKS[name][0].partition("[")[0]
-    version = subprocess.run([python, "-c", f"import importlib.metadata as m; print(m.version('{package}'))"],
-                             capture_output=True, text=True, check=True).stdout.strip()
-    return python, f"{package} {version}"
+    if not (folder / "ready").exists():
+        given = {package.rpartition("@")[0] for package in packages}
+        language.install(folder, packages + [package for package in language.packages if package not in given])
+        (folder / "ready").touch()
+    package = FRAMEWORKS[ALL[name]][name][0].partition("[")[0]
+    return folder, f"{package} {language.version(folder, package)}"
 
 
 def differences(recorded, has_telemetry):
@@ -96,6 +187,9 @@ def differences(recorded, has_telemetry):
     calls, served = recorded.of_type("LLM_CALL"), recorded.served
     if len(calls) != len(served):
         yield f"{len(calls)} model calls, {len(served)} served"
+    responses = [call["payload"]["response"] for call in calls]
+    if not all(contains(responses, asked["arguments"]["city"]) for call in served for asked in call["tool_calls"]):
+        yield "answers lack the tools that they ask for"
     usages = [(call["payload"]["usage"].get("prompt_tokens"), call["payload"]["usage"].get("completion_tokens")) for call in calls]
     tokens = Counter(usage for usage in usages if None not in usage)
     expected = Counter((call["input_tokens"], call["output_tokens"]) for call in served if call["status"] == 200)
@@ -109,6 +203,10 @@ def differences(recorded, has_telemetry):
         yield f"{failed} model calls failed, {refused} were refused"
     yield from differences_of_tools(recorded, has_telemetry)
     yield from differences_of_places(recorded)
+    if has_telemetry and not any(record["event_type"] not in KNOWN_BY_PROXY or "joined_with" in record["meta"] for record in recorded.records):
+        yield "no spans came"
+    if recorded.ended.returncode and recorded.scenario not in ("tool fails", "404"):
+        yield f"the program ended with exit code {recorded.ended.returncode}"
     [end] = recorded.of_type("RUN_END") or [{"payload": {"status": "not ended"}}]
     outcome = "ok" if recorded.ended.returncode == 0 else "error"
     if end["payload"]["status"] != outcome:
@@ -116,14 +214,17 @@ def differences(recorded, has_telemetry):
 
 
 def differences_of_tools(recorded, has_telemetry):
-    tools = [tool for tool in recorded.of_type("TOOL_CALL") if tool["payload"]["tool_name"] == "get_weather"]
-    asked = Counter(call["arguments"]["city"] for served in recorded.served for call in served["tool_calls"])
+    calls = [call for served in recorded.served for call in served["tool_calls"]]
+    names, asked = {call["name"] for call in calls}, Counter(call["arguments"]["city"] for call in calls)
+    if recorded.program.name in WITHOUT_TOOLS:
+        names, asked = set(), Counter()
+    tools = [tool for tool in recorded.of_type("TOOL_CALL") if tool["payload"]["tool_name"] in names]
     # Where the program ends in the tool, messages have no result of it: without telemetry that is not known.
     if len(tools) != asked.total() and (has_telemetry or recorded.scenario != "tool fails"):
         yield f"{len(tools)} tools, {asked.total()} asked for"
-    others = Counter(tool["payload"]["tool_name"] for tool in recorded.of_type("TOOL_CALL")) - Counter(get_weather=len(tools))
+    others = {tool["payload"]["tool_name"] for tool in recorded.of_type("TOOL_CALL")} - names
     if others:
-        yield f"tools that are none: {', '.join(others)}"
+        yield f"tools that are none: {', '.join(sorted(others))}"
     for tool in tools:
         payload = tool["payload"]
         city = (payload["args"] or {}).get("city") if isinstance(payload["args"], dict) else None
@@ -155,16 +256,16 @@ def differences_of_places(recorded):
         yield "tools of two conversations in one place"
 
 
-def row(tracer, name, python, has_telemetry, keep):
+def row(tracer, name, environment, has_telemetry, scenarios, keep):
     """The cells of a program: empty where all is right, else what is not."""
     cells, again = {}, []
-    for scenario in SCENARIOS:
+    for scenario in scenarios:
         with tempfile.TemporaryDirectory() as folder:
             if keep:
-                folder = Path(keep) / f"{name}-{python.parent.parent.name}-{has_telemetry}-{scenario.replace(' ', '-')}"
+                folder = Path(keep) / f"{name}-{environment.name}-{has_telemetry}-{scenario.replace(' ', '-')}"
                 folder.mkdir(parents=True)
             try:
-                recorded = Recorded(tracer, NightlyProgram(name, python, has_telemetry), scenario, Path(folder))
+                recorded = Recorded(tracer, NightlyProgram(name, environment, has_telemetry), scenario, Path(folder))
                 found = list(dict.fromkeys(differences(recorded, has_telemetry)))
                 if not has_telemetry and scenario in REPLAYED:
                     lacking = list(replayed.problems(tracer, recorded, recorded.port))
@@ -174,9 +275,9 @@ def row(tracer, name, python, has_telemetry, keep):
             except subprocess.TimeoutExpired:
                 found = ["the program did not end"]
         cells[scenario] = "; ".join(found)
-        print(f"{name} {python.parent.parent.name} {'with' if has_telemetry else 'without'} telemetry, {scenario}: {cells[scenario] or 'ok'}"
+        print(f"{name} {environment.name} {'with' if has_telemetry else 'without'} telemetry, {scenario}: {cells[scenario] or 'ok'}"
               f"{' (not replayed)' if scenario in again else ''}", flush=True)
-    if not has_telemetry:
+    if not has_telemetry and set(REPLAYED) <= set(scenarios):
         cells["replayed"] = f"not: {', '.join(again)}" if again else ""
     return cells
 
@@ -206,21 +307,25 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tracer", required=True, help="our executable")
     parser.add_argument("--series", choices=["now", "old"], help="today's versions, or those of a year ago; both without it")
+    parser.add_argument("--only", action="append", choices=SCENARIOS, help="this scenario; once for each")
     parser.add_argument("--keep", help="a folder that receives what each execution left")
-    parser.add_argument("names", nargs="*", metavar="FRAMEWORK", help=", ".join(FRAMEWORKS))
+    parser.add_argument("names", nargs="*", metavar="FRAMEWORK", help=", ".join(ALL))
     arguments = parser.parse_args()
     worse = []
     for series in [arguments.series] if arguments.series else ["now", "old"]:
-        for name in arguments.names or FRAMEWORKS:
-            python, version = installed(name, series)
-            rows = {word: row(os.path.abspath(arguments.tracer), name, python, word == "with", arguments.keep) for word in ("without", "with")}
+        for name in arguments.names or (name for name in ALL if (name, series) not in NOT_RUN):
+            environment, version = installed(name, series)
+            words = ["without"] if (name, series) in WITHOUT_TELEMETRY else ["without", "with"]
+            rows = {word: row(os.path.abspath(arguments.tracer), name, environment, word == "with", arguments.only or SCENARIOS, arguments.keep)
+                    for word in words}
             results = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
             known = results.get(f"{name} {series}", {}).get("rows", {})
             for word, cells in rows.items():
                 before = known.get(word, {})
                 worse += [f"{name} {version} {series}, {word} telemetry: {cell}: {wrong}"
                           for cell, wrong in cells.items() if wrong and before.get(cell) == ""]
-            results[f"{name} {series}"] = {"version": version, "date": datetime.date.today().isoformat(), "rows": rows}
+            results[f"{name} {series}"] = {"version": version, "date": datetime.date.today().isoformat(),
+                                           "rows": {word: {**known.get(word, {}), **cells} for word, cells in rows.items()}}
             RESULTS.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n", encoding="utf-8")
             write_page(results)
     if worse:

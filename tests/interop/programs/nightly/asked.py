@@ -1,8 +1,10 @@
 """What the nightly programs share: questions, the tool's work, two conversations at once, an exporter."""
 
+import asyncio
+import functools
+import inspect
 import os
 import sys
-import threading
 
 IS_STREAMED = "--stream" in sys.argv
 HAS_TELEMETRY = "--telemetry" in sys.argv
@@ -26,26 +28,22 @@ def provider():
     return made
 
 
+async def at_once(ask, questions):
+    """The answers or failures: in threads, or, of a coroutine, in one loop."""
+    asking = ask if inspect.iscoroutinefunction(ask) else functools.partial(asyncio.to_thread, ask)
+    return await asyncio.gather(*map(asking, questions), return_exceptions=True)
+
+
 def answer(ask):
     """Asks each question of the command line, all at once."""
-    questions = [argument for argument in sys.argv[1:] if not argument.startswith("--")]
-    answers = {}
-
-    def one(question):
-        try:
-            answers[question] = str(ask(question))
-        except Exception as error:
-            print(f"{type(error).__name__}: {error}", file=sys.stderr)
-
-    threads = [threading.Thread(target=one, args=[question]) for question in questions]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    for question in questions:
-        print(answers.get(question))
+    answers = asyncio.run(at_once(ask, [argument for argument in sys.argv[1:] if not argument.startswith("--")]))
+    failures = [answer for answer in answers if isinstance(answer, Exception)]
+    for failure in failures:
+        print(f"{type(failure).__name__}: {failure}", file=sys.stderr)
+    for answer in answers:
+        print(None if answer in failures else answer)
     if HAS_TELEMETRY:
         from opentelemetry import trace
         trace.get_tracer_provider().force_flush()
     sys.stdout.flush()
-    os._exit(0 if len(answers) == len(questions) else 1)
+    os._exit(1 if failures else 0)

@@ -1,0 +1,26 @@
+from haystack.components.agents import Agent
+from haystack.components.generators.chat import OpenAIChatGenerator
+from haystack.components.generators.utils import print_streaming_chunk
+from haystack.dataclasses import ChatMessage
+from haystack.tools import tool
+
+import asked
+
+if asked.HAS_TELEMETRY:
+    from openinference.instrumentation.haystack import HaystackInstrumentor
+    HaystackInstrumentor().instrument(tracer_provider=asked.provider())
+
+
+@tool
+def get_weather(city: str) -> str:
+    """The weather of a city."""
+    return asked.weather(city)
+
+
+def ask(question):
+    model = OpenAIChatGenerator(model="gpt-5-mini")
+    agent = Agent(chat_generator=model, tools=[get_weather], system_prompt="Answer about weather.",
+                  streaming_callback=print_streaming_chunk if asked.IS_STREAMED else None)
+    return agent.run(messages=[ChatMessage.from_user(question)])["messages"][-1].text
+
+asked.answer(ask)

@@ -1,0 +1,24 @@
+import { Agent, run, tool } from "@openai/agents";
+import { z } from "zod";
+
+import * as asked from "./asked.mjs";
+
+if (asked.hasTelemetry) {
+  const tracerProvider = await asked.provider();
+  const { OpenAIAgentsInstrumentation } = await import("@arizeai/openinference-instrumentation-openai-agents");
+  new OpenAIAgentsInstrumentation({ tracerProvider }).manuallyInstrument(await import("@openai/agents"));
+}
+const getWeather = tool({
+  name: "get_weather",
+  description: "The weather of a city.",
+  parameters: z.object({ city: z.string() }),
+  execute: ({ city }) => asked.weather(city),
+  errorFunction: null,
+});
+
+await asked.answer(async (question) => {
+  const agent = new Agent({ name: "weather", instructions: "Answer about weather.", model: "gpt-5-mini", tools: [getWeather] });
+  const result = await run(agent, question, { stream: asked.isStreamed });
+  await result.completed;
+  return result.finalOutput;
+});
