@@ -72,7 +72,9 @@ class Conversation:
             self.results = []
 
     def result(self, text):
-        self.results.append(text)
+        """A tool's result; one that hands over to another agent has none to answer with."""
+        if not text.startswith('{"assistant"'):
+            self.results.append(text)
 
 
 def text_of(content):

@@ -17,6 +17,8 @@ def get_weather(city: str) -> str:
 
 async def ask(question):
     agent = Agent(name="weather", instructions="Answer about weather.", model="gpt-5-mini", tools=[get_weather])
+    if "Hand over" in question:
+        agent = Agent(name="triage", instructions="Find who answers.", model="gpt-5-mini", handoffs=[agent])
     if not asked.IS_STREAMED:
         return (await Runner.run(agent, question)).final_output
     run = Runner.run_streamed(agent, question)

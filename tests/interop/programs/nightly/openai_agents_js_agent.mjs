@@ -17,8 +17,10 @@ const getWeather = tool({
 });
 
 await asked.answer(async (question) => {
-  const agent = new Agent({ name: "weather", instructions: "Answer about weather.", model: "gpt-5-mini", tools: [getWeather] });
-  const result = await run(agent, question, { stream: asked.isStreamed });
+  const model = "gpt-5-mini";
+  const agent = new Agent({ name: "weather", instructions: "Answer about weather.", model, tools: [getWeather] });
+  const triage = new Agent({ name: "triage", instructions: "Find who answers.", model, handoffs: [agent] });
+  const result = await run(question.includes("Hand over") ? triage : agent, question, { stream: asked.isStreamed });
   await result.completed;
   return result.finalOutput;
 });
