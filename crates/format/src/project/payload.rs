@@ -14,6 +14,7 @@ use crate::{ErrorPayload, EventType, Payload, RecordedStatus, SpanEvent, SpanRec
 use super::classify::{self, is_fetch, source_text, tool_name};
 use super::messages;
 use super::outcome;
+use super::remarks::agent_in_name;
 use super::tokens::{call_usage, fill_usage, take_larger};
 use super::values::{
     Lookup, at_path, number, owned_text, parsed, shaped, text, text_list, value, whole_number,
@@ -316,10 +317,18 @@ pub(super) fn fill(payload: &mut Payload, own_name: &str, is_own: bool, other: &
                 .take()
                 .or_else(|| source_value(TEMPERATURE, attributes, number));
         }
-        Payload::ToolCall { args, result, .. } => {
+        Payload::ToolCall {
+            tool_name,
+            args,
+            result,
+            ..
+        } => {
             // The messages say what was asked for, which libraries wrap, or report as the bare value alone; and what the model
             // was answered, which a recorder knows as the program returned it.
             let is_of_messages = other.attributes.contains_key(names::DERIVED.written());
+            if is_of_messages && agent_in_name(tool_name).is_some() {
+                *tool_name = self::tool_name(&other.name, attributes).into_owned();
+            }
             let (asked, came) = (arguments(other, attributes), result_of(other, attributes));
             if args.is_null() || is_of_messages && !asked.is_null() {
                 *args = asked;

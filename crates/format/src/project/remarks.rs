@@ -140,7 +140,8 @@ pub fn is_closing_tool(name: &str) -> bool {
         || agent_in_name(name).is_some()
 }
 
-fn agent_in_name(tool: &str) -> Option<&str> {
+/// The agent that a tool of this name hands over to.
+pub(super) fn agent_in_name(tool: &str) -> Option<&str> {
     let rest = |beginning: &&str| tool.strip_prefix(*beginning);
     HAND_OVER_TOOLS
         .iter()

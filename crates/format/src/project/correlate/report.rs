@@ -7,6 +7,7 @@ use super::super::classify::{
 };
 use super::super::model_name::normal_model_name;
 use super::super::outcome::{has_reply, outcome};
+use super::super::remarks::agent_in_name;
 use super::super::tokens::call_usage;
 use super::super::values::Lookup;
 use super::super::view::SpanView;
@@ -275,7 +276,8 @@ fn conversation_of(facts: &impl Lookup) -> u64 {
     number.flatten().unwrap_or(0)
 }
 
-/// The letters and digits of a tool's name, without the method that runs it and what it belongs to.
+/// The letters and digits of a tool's name, without the method that runs it and what it belongs to. A hand-over is named
+/// by its agent: the tool that a model asked for is `transfer_to_weather`, and the span of its library `handoff to weather`.
 fn normal_tool_name(name: &str) -> String {
     const METHODS: [&str; 4] = [".__call__", ".acall", ".call", ".invoke"];
     let name = METHODS
@@ -286,8 +288,16 @@ fn normal_tool_name(name: &str) -> String {
         .rsplit(['.', '/', ':'])
         .find(|part| !part.is_empty())
         .unwrap_or(name);
-    let kept: String = last.chars().filter(|char| char.is_alphanumeric()).collect();
-    if kept.is_empty() { name.to_owned() } else { kept }
+    let kept = |text: &str| {
+        text.chars()
+            .filter(|char| char.is_alphanumeric())
+            .collect::<String>()
+    };
+    match (kept(last), agent_in_name(last)) {
+        (_, Some(agent)) => format!("to {}", kept(agent)),
+        (none, None) if none.is_empty() => name.to_owned(),
+        (kept, None) => kept,
+    }
 }
 
 /// A hash that is never 0; letters count without their case.

@@ -1010,6 +1010,29 @@ fn a_bare_argument_is_the_one_that_the_model_asked_for() {
 }
 
 #[test]
+fn the_span_of_a_hand_over_is_the_tool_that_the_model_asked_for() {
+    let derived = json!({
+        "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "transfer_to_billing_agent", "gen_ai.tool.call.id": "call_1",
+        "gen_ai.tool.call.arguments": "{}", "gen_ai.tool.call.result": r#"{"assistant":"Billing Agent"}"#,
+        "tracer.derived": true, "tracer.source": "proxy",
+    });
+    let reported = |name: &str, agent: &str| {
+        let stored = json!({"openinference.span.kind": "TOOL", "input.value": r#"{"from_agent":"triage"}"#,
+                            "output.value": json!({ "to_agent": agent }).to_string()});
+        run(vec![
+            span(2, 1, "transfer_to_billing_agent", (1, 9), derived.clone()),
+            span(3, 1, name, (2, 3), stored),
+        ])
+    };
+    let records = reported("handoff to Billing Agent", "Billing Agent");
+    assert_eq!(calls(&records), [(2, Unknown, Some(3)), (3, ToolCall, None)]);
+    assert_eq!(payload(&records, 3)["tool_name"], "transfer_to_billing_agent");
+    // To another agent.
+    let records = reported("handoff to Sales", "Sales");
+    assert_eq!(calls(&records), [(2, ToolCall, None), (3, ToolCall, None)]);
+}
+
+#[test]
 fn a_failed_attempt_is_where_the_call_is_that_was_tried_again() {
     let failed = |number: u64, times: (u64, u64)| {
         let mut span = span(
