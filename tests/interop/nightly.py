@@ -60,8 +60,8 @@ FRAMEWORKS = {
 OLD = {
     "agent-framework": ["agent-framework-core", "--prerelease=allow"],
     "ai-sdk": ["ai@5.0.104", "@ai-sdk/openai@2", "zod@4"],
-    "langgraph-js": ["@langchain/langgraph@1.0.2", "langchain@1.1.1", "@langchain/core@1.1.0", "@langchain/openai@1.1.3", "zod@4",
-                     "@arizeai/openinference-instrumentation-langchain@4"],
+    "langgraph-js": ["@langchain/langgraph@1.0.2", "@langchain/langgraph-checkpoint@1.0.0", "langchain@1.1.1", "@langchain/core@1.1.0",
+                     "@langchain/openai@1.1.3", "zod@4", "@arizeai/openinference-instrumentation-langchain@4"],
     "mastra": ["@mastra/core@0.24.6", "@ai-sdk/openai@2", "zod@4"],
     "genkit": ["genkit@1.24.0", "@genkit-ai/compat-oai@1.24.0", *OPENTELEMETRY_1],
     "voltagent": ["@voltagent/core@1", "@ai-sdk/openai@2", "ai@5", "zod@4"],
@@ -327,12 +327,14 @@ def main():
             rows = {word: row(os.path.abspath(arguments.tracer), name, environment, word == "with", arguments.only or SCENARIOS, arguments.keep)
                     for word in words}
             results = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
-            known = results.get(f"{name} {series}", {}).get("rows", {})
+            last = results.get(f"{name} {series}", {"rows": {}})
+            known = last["rows"]
             for word, cells in rows.items():
                 before = known.get(word, {})
                 worse += [f"{name} {version} {series}, {word} telemetry: {cell}: {wrong}"
                           for cell, wrong in cells.items() if wrong and before.get(cell) == ""]
-            results[f"{name} {series}"] = {"version": version, "date": datetime.date.today().isoformat(),
+            date = datetime.date.today().isoformat()
+            results[f"{name} {series}"] = {"version": version, "date": last["date"] if arguments.only and known else date,
                                            "rows": {word: {**known.get(word, {}), **cells} for word, cells in rows.items()}}
             RESULTS.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n", encoding="utf-8")
             write_page(results)
