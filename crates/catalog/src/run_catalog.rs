@@ -439,17 +439,22 @@ impl RunCatalog {
     ///
     /// [`DatabaseError`]: the database cannot be read.
     pub fn runs(&self, ids: &[TraceId]) -> Result<Vec<ListedRun>, DatabaseError> {
+        let rows = self.rows(ids)?;
+        Ok(rows.iter().filter_map(|row| row.listed(&self.store)).collect())
+    }
+
+    fn rows(&self, ids: &[TraceId]) -> Result<Vec<DatabaseRow>, DatabaseError> {
         let query = format!("SELECT {} FROM listed WHERE trace_id = ?1", DatabaseRow::COLUMNS);
         self.database.with(|connection| {
             let mut statement = connection.prepare(&query)?;
-            let mut runs = Vec::new();
+            let mut found = Vec::new();
             for id in ids {
                 let mut rows = statement.query([id.to_bytes()])?;
                 while let Some(row) = rows.next()? {
-                    runs.extend(DatabaseRow::of(row)?.listed(&self.store));
+                    found.push(DatabaseRow::of(row)?);
                 }
             }
-            Ok(runs)
+            Ok(found)
         })
     }
 
@@ -547,17 +552,24 @@ impl RunCatalog {
         read: impl Fn(&ListedRun) -> Read + Sync,
         mut take: impl FnMut(usize, &ListedRun, Read),
     ) -> Result<(), DatabaseError> {
+        let store = &self.store;
         for (chunk, ids) in ids.chunks(RUNS_PER_STEPS).enumerate() {
             if cancel.is_cancelled() {
                 break;
             }
             let places: HashMap<TraceId, usize> = ids.iter().copied().zip(chunk * RUNS_PER_STEPS..).collect();
-            let runs = self.runs(ids)?;
-            workers::each(&runs, reading_threads(&runs), cancel, &read, |at, read| {
-                if let Some(run) = runs.get(at)
+            let rows = self.rows(ids)?;
+            // Rows are parsed by the threads that read the steps.
+            let read = |row: &DatabaseRow| {
+                let run = row.listed(store)?;
+                let read = read(&run);
+                Some((run, read))
+            };
+            workers::each(&rows, reading_threads(&rows), cancel, read, |_, read| {
+                if let Some((run, read)) = read
                     && let Some(place) = places.get(&run.directory.trace_id)
                 {
-                    take(*place, run, read);
+                    take(*place, &run, read);
                 }
             });
         }

@@ -19,7 +19,7 @@ use tracer_sdk::prices::Prices;
 
 use crate::query::{StepColumns, StepQuery, is_step};
 use crate::step_scan::StepScan;
-use crate::store::ListedRun;
+use crate::store::{DatabaseRow, ListedRun};
 use crate::workers;
 
 /// Bytes of a log that are looked through together.
@@ -168,8 +168,8 @@ pub struct RunHits {
 }
 
 /// The number of threads that read the steps of runs.
-pub(crate) fn reading_threads(runs: &[ListedRun]) -> usize {
-    if runs.iter().any(|run| run.origin().is_some()) {
+pub(crate) fn reading_threads(rows: &[DatabaseRow]) -> usize {
+    if rows.iter().any(|row| row.is_of_bucket) {
         MAX_FETCHING
     } else {
         workers::processors()

@@ -189,7 +189,7 @@ pub(crate) struct DatabaseRow {
     placed: Option<Timestamp>,
     generation: i64,
     facts: String,
-    is_of_bucket: bool,
+    pub(crate) is_of_bucket: bool,
 }
 
 impl DatabaseRow {
@@ -207,7 +207,7 @@ impl DatabaseRow {
     }
 
     /// The same with its status now, and its cost. Where what is kept of it is damaged, the files of one of this machine have it.
-    pub(crate) fn listed(self, store: &FactsStore) -> Option<ListedRun> {
+    pub(crate) fn listed(&self, store: &FactsStore) -> Option<ListedRun> {
         let team = store.team().filter(|_| self.is_of_bucket);
         let directory = match team {
             Some(team) => team.mirror().directory(self.run),
