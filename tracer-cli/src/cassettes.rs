@@ -1,6 +1,7 @@
 //! Cassettes for the commands: reading, errors, and the report of a replay.
 
-use std::path::Path;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use tracer_runs::RunDirectory;
 use tracer_sdk::format::Timestamp;
 
 use crate::error::CliError;
+use crate::recorded_command::{current_directory, recorded_words};
 use crate::session::{Session, quoted};
 
 /// Exit code of a replay with an unanswered request or an unused recorded call.
@@ -20,6 +22,36 @@ pub(crate) const MISS_CODE: u8 = 7;
 pub(crate) fn read(path: &Path) -> Result<Arc<Cassette>, CliError> {
     let cassette = Cassette::read_filled(path).map_err(not_read)?;
     Ok(Arc::new(cassette))
+}
+
+/// A run of the store and the calls of models that it kept.
+pub(crate) struct RecordedCalls {
+    pub(crate) directory: RunDirectory,
+    pub(crate) short_id: String,
+    pub(crate) cassette: Cassette,
+}
+
+impl RecordedCalls {
+    /// Selects a run; its calls are named after it.
+    pub(crate) fn select(run_id: &str, session: &mut Session) -> Result<Self, CliError> {
+        let (directory, short_id) = session.select(Some(run_id))?;
+        let mut cassette = exchanges_of(&directory, &short_id)?;
+        cassette.path = PathBuf::from(format!("run {short_id}"));
+        if cassette.is_torn {
+            let note = format!("tracer: the last call that run {short_id} kept is cut short, and left out");
+            session.ui.warn(note);
+        }
+        Ok(Self {
+            directory,
+            short_id,
+            cassette,
+        })
+    }
+
+    /// The command that the run recorded, to be run again in this directory.
+    pub(crate) fn command(&self) -> Result<Vec<OsString>, CliError> {
+        recorded_words(&self.directory, &self.cassette.head, &current_directory()?)
+    }
 }
 
 /// The exchanges that a run kept.

@@ -166,6 +166,17 @@ impl Session {
         ))
     }
 
+    /// A next step: its purpose, and the command line.
+    pub(crate) fn next_step(&self, purpose: &str, arguments: &str) -> String {
+        format!("{purpose}: {}", self.command(arguments))
+    }
+
+    /// Prints a next step to standard error.
+    pub(crate) fn suggest(&mut self, purpose: &str, arguments: &str) {
+        let step = self.next_step(purpose, arguments);
+        self.ui.hint(&step);
+    }
+
     /// Prints a suggested command line to standard error, behind what it does.
     pub(crate) fn print_next(&mut self, what: &str, arguments: &str) {
         let command = self.command(arguments);
@@ -192,7 +203,7 @@ impl Session {
     }
 
     fn not_selected(&self, wanted: &str, store: &FactsStore, error: SelectError) -> CliError {
-        let list = format!("list the runs: {}", self.command("list"));
+        let list = self.next_step("list the runs", "list");
         match error {
             SelectError::NoRuns => self.no_runs(store.runs().data_dir()),
             SelectError::Store(error) => self.store_error(&error),
@@ -229,7 +240,7 @@ impl Session {
             "run {short_id} is in the bucket, and cannot be fetched: {error}"
         ));
         match error {
-            FetchError::Gone => what.with_hint(format!("list the runs: {}", self.command("list"))),
+            FetchError::Gone => what.with_hint(self.next_step("list the runs", "list")),
             FetchError::NotKept(_) => {
                 what.with_hint("check the permissions of the data directory and the free space")
             }
@@ -245,7 +256,7 @@ impl Session {
         let message = CliError::input(error.to_string());
         match error {
             StoreError::Missing { .. } => message
-                .with_hint(format!("record a first run: {}", self.command("demo")))
+                .with_hint(self.next_step("record a first run", "demo"))
                 .with_hint("or choose another data directory: --data-dir DIR, or TRACER_DATA_DIR"),
             // An unreadable folder, or a later variant.
             _ => message.with_hint(
@@ -265,7 +276,7 @@ impl Session {
     fn no_runs(&self, data_dir: &Path) -> CliError {
         let place = self.place(data_dir);
         CliError::input(format!("no runs in {place} yet"))
-            .with_hint(format!("record a first run: {}", self.command("demo")))
+            .with_hint(self.next_step("record a first run", "demo"))
     }
 }
 

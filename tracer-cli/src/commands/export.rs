@@ -118,8 +118,9 @@ fn damaged(short_id: &str, invalid: &InvalidRun, session: &Session) -> CliError 
         "failed to export run {short_id}: it has {}",
         text::counted(problems, "problem")
     );
-    let show = session.command(&format!("show {short_id}"));
-    refused(ErrorKind::Check, what, invalid).with_hint(format!("show what can be read of it: {show}"))
+    let show = format!("show {short_id}");
+    refused(ErrorKind::Check, what, invalid)
+        .with_hint(session.next_step("show what can be read of it", &show))
 }
 
 fn page(

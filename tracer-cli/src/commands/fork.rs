@@ -6,18 +6,18 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tracer_capture::cassette::{CallFault, Cassette, ForkError, ForkOutcome, ForkPlan, Forker, Scrubbing};
+use tracer_capture::cassette::{CallFault, ForkError, ForkOutcome, ForkPlan, Forker, Scrubbing};
 use tracer_capture::record::{FinishedRecording, Inherited, Recording, Signals, check_program};
 use tracer_insight::comparison::{Comparison, words};
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::text::counted;
-use tracer_runs::{RunDirectory, read_input};
+use tracer_runs::read_input;
 
-use crate::cassettes::{self, MISS_CODE};
+use crate::cassettes::{self, MISS_CODE, RecordedCalls};
 use crate::error::CliError;
 use crate::gate::stored_run;
 use crate::outcome::CommandOutcome;
-use crate::recorded_command::{self, current_directory, not_run, not_started, quoted_words, recorded_words};
+use crate::recorded_command::{self, current_directory, not_run, not_started, quoted_words};
 use crate::session::Session;
 
 /// The longest answer or system prompt.
@@ -94,16 +94,9 @@ fn parse_fault(text: &str) -> Result<(u64, CallFault), String> {
     Ok((call, fault))
 }
 
-/// The run that is forked.
-struct ForkedRun {
-    directory: RunDirectory,
-    short_id: String,
-    cassette: Cassette,
-}
-
 /// Forks a run.
 pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
-    let origin = origin(args, session).map_err(not_run)?;
+    let origin = RecordedCalls::select(&args.run, session).map_err(not_run)?;
     if let Some(call) = args.print_answer {
         let answer = origin.cassette.answer_of_call(call);
         let answer = answer.map_err(|error| refused(&error, &origin, session))?;
@@ -114,7 +107,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     let directory = current_directory().map_err(not_run)?;
     let (plan, forker) = prepare(args, &origin, &directory, session).map_err(not_run)?;
     let command = match args.command.as_slice() {
-        [] => recorded_words(&origin.directory, &origin.cassette.head, &directory).map_err(not_run)?,
+        [] => origin.command().map_err(not_run)?,
         command => command.to_vec(),
     };
     if let Some(program) = command.first() {
@@ -138,26 +131,10 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     }))
 }
 
-fn origin(args: &Args, session: &mut Session) -> Result<ForkedRun, CliError> {
-    let (directory, short_id) = session.select(Some(&args.run))?;
-    let mut cassette = cassettes::exchanges_of(&directory, &short_id)?;
-    if cassette.is_torn {
-        let note = format!("tracer: the last call that run {short_id} kept is cut short, and left out");
-        session.ui.warn(note);
-    }
-    // What a request is not in.
-    cassette.path = PathBuf::from(format!("run {short_id}"));
-    Ok(ForkedRun {
-        directory,
-        short_id,
-        cassette,
-    })
-}
-
 /// Reads what is to change, and checks it.
 fn prepare(
     args: &Args,
-    origin: &ForkedRun,
+    origin: &RecordedCalls,
     directory: &Path,
     session: &mut Session,
 ) -> Result<(ForkPlan, Forker), CliError> {
@@ -193,15 +170,15 @@ fn text_of(path: &Path) -> Result<String, CliError> {
 }
 
 /// The error of a plan that does not fit the run.
-fn refused(error: &ForkError, origin: &ForkedRun, session: &Session) -> CliError {
+fn refused(error: &ForkError, origin: &RecordedCalls, session: &Session) -> CliError {
     let id = &origin.short_id;
     let hint = match error {
         ForkError::NoSuchCall { calls, .. } => format!("calls of models are numbered from 1 to {calls}"),
         ForkError::BeforeFork { call, .. } => format!("fork at it: --at {call}"),
         ForkError::WithoutContent { call } => format!("fork before it: --at {call}"),
         ForkError::NoAnswer { call } => {
-            let print = session.command(&format!("fork {id} --print-answer {call}"));
-            format!("begin with the recorded answer: {print}")
+            let print = format!("fork {id} --print-answer {call}");
+            session.next_step("begin with the recorded answer", &print)
         }
         ForkError::TwoChanges { .. } => "give one of --edit and --fail".to_owned(),
         _ => "record it again: tracer record -- COMMAND".to_owned(),
@@ -215,7 +192,7 @@ fn refused(error: &ForkError, origin: &ForkedRun, session: &Session) -> CliError
 fn confirmed(
     args: &Args,
     plan: &ForkPlan,
-    origin: &ForkedRun,
+    origin: &RecordedCalls,
     command: &[OsString],
     session: &mut Session,
 ) -> Result<bool, CliError> {
@@ -271,7 +248,7 @@ fn confirmed(
 /// Begins the new run.
 fn begin(
     plan: &ForkPlan,
-    origin: &ForkedRun,
+    origin: &RecordedCalls,
     forker: &Arc<Forker>,
     command: Vec<OsString>,
     session: &mut Session,
@@ -287,7 +264,7 @@ fn begin(
 }
 
 /// Prints what came of the fork.
-fn report_fork(outcome: &ForkOutcome, origin: &ForkedRun, session: &mut Session) {
+fn report_fork(outcome: &ForkOutcome, origin: &RecordedCalls, session: &mut Session) {
     let id = &origin.short_id;
     if let Some(miss) = &outcome.drift {
         cassettes::print_miss("fork", miss, session);
@@ -296,10 +273,8 @@ fn report_fork(outcome: &ForkOutcome, origin: &ForkedRun, session: &mut Session)
             counted(outcome.verified, "call")
         );
         session.ui.warn(note);
-        let earlier = session.command(&format!("fork {id} --at {} -- COMMAND", outcome.verified + 1));
-        session
-            .ui
-            .hint(&format!("fork where it still matches: {earlier}"));
+        let earlier = format!("fork {id} --at {} -- COMMAND", outcome.verified + 1);
+        session.suggest("fork where it still matches", &earlier);
         return;
     }
     if outcome.verified < outcome.before {
@@ -336,7 +311,7 @@ fn report_fork(outcome: &ForkOutcome, origin: &ForkedRun, session: &mut Session)
 /// Prints where both runs first differ, and the command that compares them.
 fn compare_with_origin(
     recorded: &FinishedRecording,
-    origin: &ForkedRun,
+    origin: &RecordedCalls,
     session: &mut Session,
 ) -> Result<(), CliError> {
     let Some(new) = recorded.run else {

@@ -218,11 +218,9 @@ fn show(
     if let [run] = summary.runs.as_slice() {
         let id = run.to_string();
         let short = id.get(..8).unwrap_or(&id);
-        let next = session.command(&format!("show {short}"));
-        session.ui.hint(&format!("show it: {next}"));
+        session.suggest("show it", &format!("show {short}"));
     } else if !summary.runs.is_empty() {
-        let next = session.command("list");
-        session.ui.hint(&format!("list them: {next}"));
+        session.suggest("list them", "list");
     }
     Ok(())
 }

@@ -54,10 +54,8 @@ fn not_changed(
                 quoted(&run.path)
             )),
         MaintenanceError::RunActive => CliError::input(what).with_hint("wait until it has ended"),
-        MaintenanceError::LivenessUnknown => CliError::input(what).with_hint(format!(
-            "show what it has recorded: {}",
-            session.command(&format!("show {}", run.trace_id))
-        )),
+        MaintenanceError::LivenessUnknown => CliError::input(what)
+            .with_hint(session.next_step("show what it has recorded", &format!("show {}", run.trace_id))),
         _ => CliError::input(what).with_hint("nothing is lost: correct the cause and try again"),
     };
     refused.with_source(error)

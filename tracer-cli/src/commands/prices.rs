@@ -49,10 +49,7 @@ fn find<'a>(prices: &'a Prices, model: &str, session: &Session) -> Result<Price<
         CliError::input(message)
             .with_hint("name its provider as well: PROVIDER/MODEL")
             .with_hint("or set a price of your own: `[prices]` in a settings file")
-            .with_hint(format!(
-                "show where prices are from: {}",
-                session.command("prices")
-            ))
+            .with_hint(session.next_step("show where prices are from", "prices"))
     })
 }
 
@@ -135,7 +132,7 @@ fn source_lines(prices: &Prices, today: Day, session: &Session) -> Vec<Line> {
         );
     }
     lines.push(Line::of(
-        format!("show the price of a model: {}", session.command("prices MODEL")),
+        session.next_step("show the price of a model", "prices MODEL"),
         Tone::Muted,
     ));
     lines

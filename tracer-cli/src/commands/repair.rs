@@ -73,8 +73,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
             .collect::<Vec<_>>(),
     )?;
     if !args.dry_run {
-        let next = session.command(&format!("show {short_id}"));
-        session.ui.hint(&format!("show it: {next}"));
+        session.suggest("show it", &format!("show {short_id}"));
     }
     Ok(CommandOutcome::Done)
 }

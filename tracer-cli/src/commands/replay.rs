@@ -8,10 +8,10 @@ use tracer_capture::cassette::{Cassette, OnMiss, ReplayOptions, ReplayOutcome, R
 use tracer_capture::record::{CommandEnd, Exit, Inherited, Recording, Signals, check_program};
 use tracer_insight::text::shell_quoted;
 
-use crate::cassettes::{self, MISS_CODE};
+use crate::cassettes::{self, MISS_CODE, RecordedCalls};
 use crate::error::CliError;
 use crate::outcome::CommandOutcome;
-use crate::recorded_command::{self, current_directory, not_run, not_started, recorded_words};
+use crate::recorded_command::{self, not_run, not_started};
 use crate::runtime;
 use crate::session::Session;
 use crate::terminal;
@@ -77,14 +77,12 @@ fn source(args: &Args, session: &mut Session) -> Result<ReplaySource, CliError> 
                 .with_hint("make a cassette of the run: tracer export RUN_ID --format cassette --out FILE"),
         );
     }
-    let (directory, short_id) = session.select(Some(run))?;
-    let mut cassette = cassettes::exchanges_of(&directory, &short_id)?;
+    let recorded = RecordedCalls::select(run, session)?;
     if command.is_empty() && !args.show && !args.serve {
-        command = recorded_words(&directory, &cassette.head, &current_directory()?)?;
+        command = recorded.command()?;
     }
-    cassette.path = PathBuf::from(format!("run {short_id}"));
     Ok(ReplaySource {
-        cassette: Arc::new(cassette),
+        cassette: Arc::new(recorded.cassette),
         command,
         is_run: true,
     })
@@ -124,7 +122,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         command,
         is_run,
     } = source(args, session).map_err(not_run)?;
-    if cassette.is_torn {
+    if cassette.is_torn && !is_run {
         let note = "tracer: the last line of the cassette is cut short, and left out";
         session.ui.warn(note);
     }
@@ -221,10 +219,9 @@ fn hints(args: &Args, is_run: bool, outcome: &ReplayOutcome, session: &mut Sessi
     } else {
         format!("record --force --cassette {source} -- COMMAND")
     };
-    let record = session.command(&record);
-    session.ui.hint(&format!("record again: {record}"));
+    session.suggest("record again", &record);
     if outcome.missed > 0 {
-        let live = session.command(&format!("replay {source} --on-miss live -- COMMAND"));
-        session.ui.hint(&format!("continue with the provider: {live}"));
+        let live = format!("replay {source} --on-miss live -- COMMAND");
+        session.suggest("continue with the provider", &live);
     }
 }

@@ -18,9 +18,8 @@ pub(crate) struct StoredRun {
 pub(crate) fn select(run_id: Option<&str>, session: &mut Session) -> Result<StoredRun, CliError> {
     let (directory, short_id) = session.select(run_id)?;
     let not_valid = |invalid: tracer_runs::InvalidRun| {
-        let show = session.command(&format!("show {short_id}"));
         refused(ErrorKind::Input, format!("run {short_id} is not valid"), &invalid)
-            .with_hint(format!("see what can be read of it: {show}"))
+            .with_hint(session.next_step("see what can be read of it", &format!("show {short_id}")))
     };
     let run = RunReader::open(&directory.path, Strictness::Strict).map_err(&not_valid)?;
     let meta = run.require_meta().map_err(&not_valid)?;

@@ -257,8 +257,7 @@ impl<'a> RunPush<'a> {
             let runs = counted(summary.open_runs, "run");
             ui.warn(format!("{runs} {verb} not ended: {}", words.open_runs));
             for (what, arguments) in &words.next {
-                let command = self.session.command(arguments);
-                self.session.ui.hint(&format!("{what}: {command}"));
+                self.session.suggest(what, arguments);
             }
         }
         Ok(if is_whole {

@@ -304,8 +304,7 @@ fn ended(received: &Received, session: &mut Session) -> Result<(), CliError> {
         session.ui.warn(note);
     }
     if collected.started_runs > 0 {
-        let show = session.command("show");
-        session.ui.hint(&format!("show the newest: {show}"));
+        session.suggest("show the newest", "show");
     }
     session.ui.flush()
 }

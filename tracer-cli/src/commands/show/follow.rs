@@ -40,7 +40,7 @@ pub(super) fn follow(
             return Err(CliError::input(format!(
                 "failed to follow run {short_id}: it was deleted or damaged in the meantime"
             ))
-            .with_hint(format!("list the runs: {}", session.command("list"))));
+            .with_hint(session.next_step("list the runs", "list")));
         }
     }
     session.ui.clear_status();

@@ -96,7 +96,7 @@ impl OpenedRun {
         let reading = Progress::begin(&session.ui, "reading", "span", None);
         let contents = RunSteps::open_readable(directory, prices).map_err(|invalid| {
             if !directory.path.exists() {
-                let other = format!("choose another run: {}", session.command("list"));
+                let other = session.next_step("choose another run", "list");
                 return CliError::input(format!("run {short_id} was deleted before it could be read"))
                     .with_hint(other);
             }
@@ -125,7 +125,7 @@ impl OpenedRun {
 /// Error for a run of which there is nothing to show.
 fn not_shown(short_id: &str, invalid: &tracer_runs::InvalidRun, session: &Session) -> CliError {
     let what = format!("failed to show run {short_id}");
-    let other = format!("choose another run: {}", session.command("list"));
+    let other = session.next_step("choose another run", "list");
     refused(ErrorKind::Input, what, invalid).with_hint(other)
 }
 

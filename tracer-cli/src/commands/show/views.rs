@@ -35,10 +35,7 @@ pub(super) fn step(shown: &mut OpenedRun, number: usize, session: &mut Session) 
     };
     let width = session.ui.wrapping_width();
     session.ui.lines(&page.lines(width))?;
-    let next = format!(
-        "  show the run: {}",
-        session.command(&format!("show {}", shown.short_id))
-    );
+    let next = session.next_step("  show the run", &format!("show {}", shown.short_id));
     session.ui.remark_line(&Line::new());
     let fork = match kept_call {
         Some(call) => Some(session.command(&format!("fork {} --at {call}", shown.short_id))),
@@ -61,10 +58,7 @@ pub(super) fn no_such_step(shown: &OpenedRun, number: usize, session: &Session) 
         "run {} has no step {number}: it has {all}",
         shown.short_id
     ))
-    .with_hint(format!(
-        "show the step numbers: {}",
-        session.command(&format!("show {}", shown.short_id))
-    ))
+    .with_hint(session.next_step("show the step numbers", &format!("show {}", shown.short_id)))
 }
 
 /// Numbers of the steps that are evidence of a loop warning, which are shortly before it.
