@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::json;
 use tracer_capture::proxy::{self, ProxyAddress};
 use tracer_capture::record::Inherited;
-use tracer_runs::{RunDirectory, RunReader, RunStore, RunSummary, Strictness};
+use tracer_runs::{RunDirectory, RunStore};
 use tracer_sdk::format::{SPEC_VERSION, TraceId};
 use tracer_sdk::prices::Prices;
 
@@ -17,12 +17,11 @@ use crate::error::CliError;
 use crate::outcome::CommandOutcome;
 use crate::runtime;
 use crate::session::Session;
-use tracer_insight::cost;
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::run_entry::RunEntry;
-use tracer_insight::run_head::display_name;
+use tracer_insight::run_steps::RunSteps;
 use tracer_insight::status::Signs as _;
-use tracer_insight::text::{counted, one_line, path_below_home};
+use tracer_insight::text::{one_line, path_below_home};
 use tracer_insight::units;
 
 use self::receiver::{OtlpOptions, Received, RunningReceiver};
@@ -219,19 +218,19 @@ fn completed(
     let Ok(directory) = store.select(&trace_id.to_string()) else {
         return Ok(());
     };
-    let run = RunDirectory::read_summary(directory);
     if !session.is_json() {
         session.ui.clear_status();
-        session.ui.lines(&[row(&run, prices)])?;
-    } else if let Some(run) = RunEntry::of(&run) {
+        session.ui.lines(&[row(directory, prices)])?;
+    } else if let Some(run) = RunEntry::of(&directory.read_summary()) {
         session.ui.json(&json!({"event": "completed", "run": run}))?;
     }
     session.ui.flush()
 }
 
-/// `✓ ok  4bf92f35  support-agent  5.2s  3 model calls, 2 tool calls, 1,204 tokens, $0.0021`
-fn row(run: &RunSummary, prices: &Prices) -> Line {
-    let status = run.status();
+/// `✓ ok  4bf92f35  support-agent  5.2s  6 steps, 3 model calls, 2 tool calls, 1,204 tokens, $0.0021`
+fn row(run: RunDirectory, prices: &Prices) -> Line {
+    let run = RunSteps::open(run, prices.clone());
+    let head = run.head();
     let id: String = run
         .directory
         .trace_id
@@ -239,27 +238,17 @@ fn row(run: &RunSummary, prices: &Prices) -> Line {
         .chars()
         .take(ID_CHARS)
         .collect();
-    let line = Line::of(format!("{} {}", status.glyph(), status.as_str()), status.tone())
-        .with(format!("  {id}  "), Tone::Plain);
-    let Ok(meta) = &run.meta else { return line };
-    let name = display_name(meta.run_name.as_deref());
-    let counts = run.counts();
-    let mut words = vec![
-        counted(counts.llm_calls, "model call"),
-        counted(counts.tool_calls, "tool call"),
-    ];
-    if let Ok(read) = RunReader::open(&run.directory.path, Strictness::Lenient)
-        && let Some(tokens) = read.tokens.total_tokens
-    {
-        words.push(format!("{} tokens", units::quantity(tokens)));
-        words.extend(cost::words(&read.model_calls.cost(prices)));
+    let line = Line::of(
+        format!("{} {}", head.status.glyph(), head.status.as_str()),
+        head.status.tone(),
+    )
+    .with(format!("  {id}  "), Tone::Plain);
+    if run.meta.is_err() {
+        return line;
     }
-    if counts.errors > 0 {
-        words.push(counted(counts.errors, "error"));
-    }
-    let duration = units::run_duration(meta).map(units::duration).unwrap_or_default();
-    line.with(one_line(&name, 100), Tone::Strong)
-        .with(format!("  {duration}  {}", words.join(", ")), Tone::Muted)
+    let duration = head.duration.map(units::duration).unwrap_or_default();
+    line.with(one_line(&head.display_name(), 100), Tone::Strong)
+        .with(format!("  {duration}  {}", head.facts().join(", ")), Tone::Muted)
 }
 
 /// Shows on a terminal what is under way.
