@@ -228,13 +228,24 @@ impl Ui {
         self.remark_line(&Line::of("hint: ", Tone::Active).with(hint, Tone::Plain));
     }
 
-    /// Checks if a question can be asked: standard input and standard error are terminals.
-    pub fn can_ask(&self) -> bool {
-        io::stdin().is_terminal() && io::stderr().is_terminal()
-    }
-
-    /// Asks on standard error; any answer but `y` or `yes` means no.
-    pub fn ask(&mut self, question: &str) -> Result<bool, CliError> {
+    /// Asks on standard error before an action, below these details; any answer but `y` or `yes` means no.
+    ///
+    /// # Errors
+    ///
+    /// One that names `--yes` where standard input and standard error are no terminals.
+    pub fn confirm(
+        &mut self,
+        action: &str,
+        details: impl IntoIterator<Item = Line>,
+        question: &str,
+    ) -> Result<bool, CliError> {
+        if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
+            let needed = format!("{action} needs a confirmation, and there is no terminal to ask on");
+            return Err(CliError::input(needed).with_hint("confirm with --yes"));
+        }
+        for line in details {
+            self.note(&line);
+        }
         self.flush()?;
         let question = Line::of(question, Tone::Strong).with(" [y/N] ", Tone::Plain);
         let OutputStream {

@@ -5,7 +5,7 @@ use tracer_runs::maintenance;
 use tracer_runs::{Liveness, RunSummary};
 use tracer_sdk::format::TraceId;
 
-use super::{confirmed, not_removed};
+use super::not_removed;
 use crate::error::CliError;
 use crate::outcome::CommandOutcome;
 use crate::session::Session;
@@ -49,7 +49,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
             Line::of(format!("  {short_id}  {}", display_name(name)), Tone::Plain)
         });
         let question = format!("delete {} permanently?", text::counted(runs.len() as u64, "run"));
-        if !confirmed(rows, &question, session)? {
+        if !session.ui.confirm("removing runs", rows, &question)? {
             return Ok(CommandOutcome::Done);
         }
     }

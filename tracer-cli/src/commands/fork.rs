@@ -197,13 +197,6 @@ fn confirmed(
     session: &mut Session,
 ) -> Result<bool, CliError> {
     let at = plan.at;
-    if !args.yes && !session.ui.can_ask() {
-        return Err(CliError::input(format!(
-            "a fork runs tools again and asks the provider from call {at} on: that needs a confirmation, and there is no \
-             terminal to ask on"
-        ))
-        .with_hint("confirm with --yes"));
-    }
     let before = match at {
         1 => "no call is answered as recorded".to_owned(),
         2 => "call 1 is answered as recorded".to_owned(),
@@ -218,14 +211,6 @@ fn confirmed(
     if !changes.is_empty() {
         lines.push(format!("tracer: changed: {}", changes.join(", ")));
     }
-    for line in lines {
-        if args.yes {
-            session.ui.say(line);
-        } else {
-            // The question that follows is about them.
-            session.ui.note(&Line::of(line, Tone::Plain));
-        }
-    }
     for exchange in origin
         .cassette
         .exchanges
@@ -239,10 +224,13 @@ fn confirmed(
         session.ui.warn(note);
     }
     if args.yes {
+        lines.into_iter().for_each(|line| session.ui.say(line));
         return Ok(true);
     }
+    let action = format!("a fork, which runs tools again and asks the provider from call {at} on,");
+    let lines = lines.into_iter().map(|line| Line::of(line, Tone::Plain));
     let question = format!("run {}?", quoted_words(command));
-    session.ui.ask(&question)
+    session.ui.confirm(&action, lines, &question)
 }
 
 /// Begins the new run.

@@ -36,7 +36,6 @@ use tracer_runs::maintenance::MaintenanceError;
 
 use crate::error::{CliError, ErrorKind};
 use crate::session::{Session, quoted};
-use tracer_insight::line::Line;
 
 /// Error for a run that could not be changed; `damaged` is the kind of error for a damaged run.
 fn not_changed(
@@ -65,22 +64,4 @@ fn not_removed(short_id: &str, error: MaintenanceError) -> CliError {
     CliError::input(format!("failed to remove run {short_id}"))
         .with_source(error)
         .with_hint("check the permissions of its folder, and try again")
-}
-
-/// Shows the runs that are about to be removed and asks; refuses when there is no terminal to ask on.
-fn confirmed(
-    rows: impl IntoIterator<Item = Line>,
-    question: &str,
-    session: &mut Session,
-) -> Result<bool, CliError> {
-    if !session.ui.can_ask() {
-        return Err(CliError::input(
-            "removing runs needs a confirmation, and there is no terminal to ask on",
-        )
-        .with_hint("confirm with --yes"));
-    }
-    for line in rows {
-        session.ui.note(&line);
-    }
-    session.ui.ask(question)
 }

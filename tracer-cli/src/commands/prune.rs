@@ -10,7 +10,7 @@ use tracer_runs::RunStore;
 use tracer_runs::maintenance::{PlannedRemoval, PrunePlan, PruneRules};
 use tracer_sdk::format::{Timestamp, TraceId};
 
-use super::{confirmed, not_removed};
+use super::not_removed;
 use crate::error::CliError;
 use crate::outcome::CommandOutcome;
 use crate::progress::Progress;
@@ -101,7 +101,8 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         session.ui.lines(&[Line::of(line, Tone::Warning)])?;
         return Ok(CommandOutcome::Done);
     }
-    if !args.yes && !confirmed(rows, &format!("remove {planned} permanently?"), session)? {
+    let question = format!("remove {planned} permanently?");
+    if !args.yes && !session.ui.confirm("removing runs", rows, &question)? {
         return Ok(CommandOutcome::Done);
     }
     let removing = Progress::begin(&session.ui, "removing", "run", Some(plan.removals.len() as u64));

@@ -101,12 +101,6 @@ impl<'a> RunPush<'a> {
         if self.args.yes {
             return Ok(true);
         }
-        if !self.session.ui.can_ask() {
-            return Err(CliError::input(format!(
-                "sending runs to {host} needs a confirmation, and there is no terminal to ask on"
-            ))
-            .with_hint("confirm with --yes; it is remembered"));
-        }
         let what = match runs {
             RunSelection::These(runs) => counted(runs.len() as u64, "run"),
             RunSelection::All => "all runs, now and later,".to_owned(),
@@ -117,7 +111,8 @@ impl<'a> RunPush<'a> {
             "with their messages, arguments and results"
         };
         let question = format!("send {what} {content} to {host}? It is asked once.");
-        self.session.ui.ask(&question)
+        let action = format!("sending runs to {host}");
+        self.session.ui.confirm(&action, [], &question)
     }
 
     /// Shows an event.
