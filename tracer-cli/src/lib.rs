@@ -20,7 +20,6 @@ pub mod outcome;
 mod output_file;
 pub mod progress;
 mod recorded_command;
-pub mod reference;
 mod runtime;
 #[cfg(test)]
 mod schemas_tests;
