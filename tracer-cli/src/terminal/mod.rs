@@ -14,7 +14,7 @@ pub mod run_page;
 pub mod step_page;
 pub mod step_rows;
 #[cfg(test)]
-pub(crate) mod test_support;
+pub(crate) mod tests;
 pub mod transcript;
 pub mod trial_progress;
 pub mod waterfall;

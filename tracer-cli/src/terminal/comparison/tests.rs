@@ -4,7 +4,7 @@ use serde_json::json;
 use tracer_insight::comparison::Comparison;
 
 use crate::terminal;
-use crate::terminal::test_support::at_widths;
+use crate::terminal::tests::at_widths;
 use tracer_gate::formats::comparison::document;
 use tracer_gate::words::samples::{good, metrics, usual, worse};
 use tracer_insight::line::Line;

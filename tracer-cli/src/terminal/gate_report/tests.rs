@@ -1,7 +1,7 @@
 //! Reports at three widths, with and without colour.
 
 use super::*;
-use crate::terminal::test_support::at_widths;
+use crate::terminal::tests::at_widths;
 use tracer_gate::words::samples::{POLICY, crashed, failed, good, report, trial, usual};
 
 #[test]

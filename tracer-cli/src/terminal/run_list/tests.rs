@@ -3,7 +3,7 @@
 use tracer_insight::run_preview::RunPreview;
 
 use super::*;
-use crate::terminal::test_support::at_widths;
+use crate::terminal::tests::at_widths;
 
 fn now() -> Timestamp {
     "2026-11-21T12:00:00Z".parse().unwrap()

@@ -7,7 +7,7 @@ use tracer_sdk::format::{Payload, Problem, ProblemCode, Tags, Usage};
 
 use super::*;
 use crate::terminal::step_rows;
-use crate::terminal::test_support::at_widths;
+use crate::terminal::tests::at_widths;
 use tracer_insight::sample_run::{Sample, error, failed_tool, llm, loop_warning, state, structural, tool};
 use tracer_insight::{loops, step_detail, steps};
 

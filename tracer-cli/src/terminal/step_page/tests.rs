@@ -4,7 +4,7 @@ use serde_json::json;
 use tracer_sdk::format::Payload;
 
 use super::*;
-use crate::terminal::test_support::at_widths;
+use crate::terminal::tests::at_widths;
 use tracer_insight::sample_run::{Sample, error, failed_tool, loop_warning, span_id, tool};
 use tracer_insight::steps;
 

@@ -6,7 +6,7 @@ use tracer_sdk::format::Usage;
 
 use super::*;
 use crate::terminal::step_page::StepPage;
-use crate::terminal::test_support::at_widths;
+use crate::terminal::tests::at_widths;
 use crate::terminal::{follow_rows, waterfall};
 use tracer_insight::sample_run::{Sample, error, failed_tool, llm, loop_warning, state, structural, tool};
 use tracer_insight::step_detail::StepNumbers;
