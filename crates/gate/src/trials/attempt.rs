@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::{FailureReason, ProcessExit, Trial, TrialFailure};
 use tracer_runs::RunDirectory;
 
-use super::environment::{PreparedTrial, TrialEnd, TrialEnvironment, TrialRemarks, TrialStart};
+use super::environment::{PrepareTrial, PreparedTrial, TrialEnd, TrialRemarks, TrialStart};
 use super::evidence::TrialEvidence;
 use super::output::OutputCleaner;
 use super::process::{self, EndedProgram, Launch, ProgramEnd};
@@ -37,7 +37,6 @@ const REMOVED_VARIABLES: [&str; 6] = [
 ];
 
 /// The command of every trial of a gate.
-#[derive(Debug)]
 pub struct TrialCommand {
     /// The gate.
     pub gate: String,
@@ -54,7 +53,7 @@ pub struct TrialCommand {
     /// Redaction of the output.
     pub output: OutputCleaner,
     /// Preparations of its process; `None` of a program that records its own run.
-    pub environment: Option<Box<dyn TrialEnvironment>>,
+    pub environment: Option<Box<PrepareTrial>>,
 }
 
 /// A trial that is over, with what it left as long as this is there.
@@ -82,7 +81,7 @@ impl TrialCommand {
             Err(error) => return not_started(number, &error, None, stop),
         };
         let mut launch = self.launch(number, &scratch, directory);
-        let finish = match self.prepare_environment(number, &scratch, &mut launch) {
+        let finish = match self.prepare_environment(&scratch, &mut launch) {
             Ok(finish) => finish,
             Err(error) => return not_started(number, &error, Some(scratch), stop),
         };
@@ -161,13 +160,11 @@ impl TrialCommand {
     /// Prepares the environment of a trial, and adds it to what its process is started with.
     fn prepare_environment(
         &self,
-        number: u32,
         scratch: &Scratch,
         launch: &mut Launch,
     ) -> io::Result<Box<dyn FnOnce(TrialEnd) -> TrialRemarks>> {
         let prepared = match &self.environment {
-            Some(environment) => environment.prepare(&TrialStart {
-                number,
+            Some(prepare) => prepare(&TrialStart {
                 data_dir: &scratch.data_dir(),
                 directory: &launch.directory,
                 program: &launch.program,

@@ -1,29 +1,19 @@
-//! [`TrialEnvironment`]: variables and options of a trial's process, and what becomes of them when the process
+//! [`PrepareTrial`]: variables and options of a trial's process, and what becomes of them when the process
 //! has ended. The command supplies it, so that the gate knows nothing of how runs are captured.
 
 use std::ffi::OsString;
-use std::fmt::Debug;
 use std::io;
 use std::path::Path;
 use std::time::Duration;
 
 use crate::ProcessExit;
 
-/// Environment of the process of every trial.
-pub trait TrialEnvironment: Debug + Sync {
-    /// Prepares a trial, before its process is started.
-    ///
-    /// # Errors
-    ///
-    /// Reason why the trial cannot be started.
-    fn prepare(&self, trial: &TrialStart<'_>) -> io::Result<PreparedTrial>;
-}
+/// Prepares a trial before its process is started; the error is the reason why it cannot be.
+pub type PrepareTrial = dyn Fn(&TrialStart<'_>) -> io::Result<PreparedTrial> + Sync;
 
 /// A trial whose process is about to be started.
 #[derive(Debug)]
 pub struct TrialStart<'a> {
-    /// Its number, from 1.
-    pub number: u32,
     /// Data directory of its run.
     pub data_dir: &'a Path,
     /// The working directory of its process.

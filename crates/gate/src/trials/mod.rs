@@ -25,7 +25,7 @@ mod stop;
 mod workspace;
 
 pub use attempt::TrialCommand;
-pub use environment::{PreparedTrial, TrialEnd, TrialEnvironment, TrialRemarks, TrialStart};
+pub use environment::{PrepareTrial, PreparedTrial, TrialEnd, TrialRemarks, TrialStart};
 pub use gate_run::{GateProgress, GateRun, MadeTrials, TrialDisplay};
 pub use output::OutputCleaner;
 pub use program::TrialProgram;

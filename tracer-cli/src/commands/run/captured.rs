@@ -3,24 +3,16 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 use tracer_capture::cassette::{Cassette, ReplayOptions, ReplayOutcome, Replayer};
 use tracer_capture::record::{CommandEnd, Exit, Inherited, RecordOptions, Recording};
 use tracer_gate::ProcessExit;
-use tracer_gate::trials::{PreparedTrial, TrialEnd, TrialEnvironment, TrialRemarks, TrialStart};
+use tracer_gate::trials::{PreparedTrial, TrialEnd, TrialRemarks, TrialStart};
 use tracer_sdk::format::{RUNS_FOLDER, Timestamp};
 use tracer_sdk::settings::Settings;
-
-/// Trials that are recorded from outside.
-#[derive(Debug)]
-pub(super) struct CapturedEnvironment {
-    /// Redaction and limits.
-    pub(super) settings: Settings,
-    pub(super) replay: Option<TrialReplay>,
-}
 
 /// The cassette that every trial is answered from, each with all of it.
 #[derive(Debug, Clone)]
@@ -43,89 +35,81 @@ impl TrialReplay {
     }
 }
 
-impl TrialEnvironment for CapturedEnvironment {
-    fn prepare(&self, trial: &TrialStart<'_>) -> io::Result<PreparedTrial> {
-        let program = trial.program.as_os_str().to_owned();
-        let command: Vec<OsString> = [program]
-            .into_iter()
-            .chain(trial.arguments.iter().cloned())
-            .collect();
-        let mut settings = self.settings.clone();
-        settings.data_dir = trial.data_dir.into();
-        let inherited = Inherited::of_process();
-        let mut options = RecordOptions::new(settings, command, trial.directory, &inherited);
-        let replayer = match &self.replay {
-            Some(replay) => Some(
-                options
-                    .replay(&replay.cassette, ReplayOptions::default())
-                    .map_err(io::Error::other)?,
-            ),
-            None => None,
-        };
-        let recording = Recording::start(options, &inherited).map_err(io::Error::other)?;
-        let variables = recording.environment().variables.iter();
-        let variables = variables.map(|variable| (variable.name, OsString::from(&variable.value)));
-        let mut arguments = trial.arguments.to_vec();
-        let position = recording
-            .options_position()
-            .saturating_sub(1)
-            .min(arguments.len());
-        arguments.splice(position..position, recording.added_options().iter().cloned());
-        Ok(PreparedTrial {
-            variables: variables.collect(),
-            arguments,
-            finish: Box::new({
-                let captured = CapturedTrial {
-                    // The run takes as long as its process, however long it takes to prepare the recording.
-                    started_at: recording.started_at(),
-                    recording,
-                    replay: self.replay.clone().zip(replayer),
-                    runs_directory: trial.data_dir.join(RUNS_FOLDER),
-                };
-                |ended| captured.finish(ended)
-            }),
-        })
-    }
+/// Prepares a trial that is recorded from outside, with this redaction and these limits.
+pub(super) fn prepare(
+    settings: &Settings,
+    replay: Option<&TrialReplay>,
+    trial: &TrialStart<'_>,
+) -> io::Result<PreparedTrial> {
+    let program = trial.program.as_os_str().to_owned();
+    let command: Vec<OsString> = [program]
+        .into_iter()
+        .chain(trial.arguments.iter().cloned())
+        .collect();
+    let mut settings = settings.clone();
+    settings.data_dir = trial.data_dir.into();
+    let inherited = Inherited::of_process();
+    let mut options = RecordOptions::new(settings, command, trial.directory, &inherited);
+    let replayer = match replay {
+        Some(replay) => Some(
+            options
+                .replay(&replay.cassette, ReplayOptions::default())
+                .map_err(io::Error::other)?,
+        ),
+        None => None,
+    };
+    let recording = Recording::start(options, &inherited).map_err(io::Error::other)?;
+    let variables = recording.environment().variables.iter();
+    let variables = variables.map(|variable| (variable.name, OsString::from(&variable.value)));
+    let mut arguments = trial.arguments.to_vec();
+    let position = recording
+        .options_position()
+        .saturating_sub(1)
+        .min(arguments.len());
+    arguments.splice(position..position, recording.added_options().iter().cloned());
+    let replay = replay.cloned().zip(replayer);
+    let runs_directory = trial.data_dir.join(RUNS_FOLDER);
+    Ok(PreparedTrial {
+        variables: variables.collect(),
+        arguments,
+        finish: Box::new(move |ended| finish(recording, replay, &runs_directory, ended)),
+    })
 }
 
-/// A trial that is being recorded.
-struct CapturedTrial {
+/// Ends the recording of a trial.
+fn finish(
     recording: Recording,
     replay: Option<(TrialReplay, Arc<Replayer>)>,
-    runs_directory: PathBuf,
-    started_at: Timestamp,
-}
-
-impl CapturedTrial {
-    /// Ends the recording.
-    fn finish(self, ended: TrialEnd) -> TrialRemarks {
-        let took = i64::try_from(ended.took.as_micros()).unwrap_or(i64::MAX);
-        let ended_at = self.started_at.unix_microseconds().saturating_add(took);
-        let recorded = self.recording.end(CommandEnd {
-            exit: ended.exit.map(|exit| match exit {
-                ProcessExit::Code(code) => Exit::Code(code),
-                ProcessExit::Signal(signal) => Exit::Signal(signal),
-            }),
-            at: Timestamp::from_unix_microseconds(ended_at),
+    runs_directory: &Path,
+    ended: TrialEnd,
+) -> TrialRemarks {
+    // The run takes as long as its process, however long it takes to prepare the recording.
+    let took = i64::try_from(ended.took.as_micros()).unwrap_or(i64::MAX);
+    let ended_at = recording.started_at().unix_microseconds().saturating_add(took);
+    let recorded = recording.end(CommandEnd {
+        exit: ended.exit.map(|exit| match exit {
+            ProcessExit::Code(code) => Exit::Code(code),
+            ProcessExit::Signal(signal) => Exit::Signal(signal),
+        }),
+        at: Timestamp::from_unix_microseconds(ended_at),
+    });
+    let mut remarks = TrialRemarks::default();
+    if let Some((replay, replayer)) = replay {
+        let outcome = replayer.outcome();
+        remarks.cut_short = outcome.misses.first().map(|miss| {
+            let text = miss.to_string();
+            text.lines().map(str::trim).collect::<Vec<_>>().join("; ")
         });
-        let mut remarks = TrialRemarks::default();
-        if let Some((replay, replayer)) = self.replay {
-            let outcome = replayer.outcome();
-            remarks.cut_short = outcome.misses.first().map(|miss| {
-                let text = miss.to_string();
-                text.lines().map(str::trim).collect::<Vec<_>>().join("; ")
-            });
-            replay.outcomes.lock().push(outcome);
-        }
-        if !recorded.is_empty() {
-            return remarks;
-        }
-        // A run without any step is no evidence: the trial left no trace.
-        if let Some(trace_id) = recorded.run {
-            // What stays is a run without a step, and fails the policy as one.
-            let _ = std::fs::remove_dir_all(self.runs_directory.join(trace_id.to_string()));
-        }
-        remarks.no_run = Some(recorded.reasons.join("; "));
-        remarks
+        replay.outcomes.lock().push(outcome);
     }
+    if !recorded.is_empty() {
+        return remarks;
+    }
+    // A run without any step is no evidence: the trial left no trace.
+    if let Some(trace_id) = recorded.run {
+        // What stays is a run without a step, and fails the policy as one.
+        let _ = std::fs::remove_dir_all(runs_directory.join(trace_id.to_string()));
+    }
+    remarks.no_run = Some(recorded.reasons.join("; "));
+    remarks
 }

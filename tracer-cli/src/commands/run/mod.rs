@@ -16,11 +16,11 @@ use crate::outcome::CommandOutcome;
 use crate::session::Session;
 use crate::terminal::trial_progress;
 use crate::ui::Ui;
-use captured::{CapturedEnvironment, TrialReplay};
+use captured::TrialReplay;
 pub use options::Args;
 use tracer_gate::files;
 use tracer_gate::trials::{
-    GateProgress, GateRun, OutputCleaner, TrialCommand, TrialDisplay, TrialEnvironment, TrialProgram,
+    GateProgress, GateRun, OutputCleaner, PrepareTrial, TrialCommand, TrialDisplay, TrialProgram, TrialStart,
     Workspace,
 };
 use tracer_insight::units::now;
@@ -186,8 +186,10 @@ fn command(
         in_place: args.in_place,
         timeout: policy.timeout,
         output,
-        environment: (args.capture || replay.is_some())
-            .then(|| Box::new(CapturedEnvironment { settings, replay }) as Box<dyn TrialEnvironment>),
+        environment: (args.capture || replay.is_some()).then(|| {
+            let prepare = move |trial: &TrialStart<'_>| captured::prepare(&settings, replay.as_ref(), trial);
+            Box::new(prepare) as Box<PrepareTrial>
+        }),
     };
     Ok((command, details))
 }
