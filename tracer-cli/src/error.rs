@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use tracer_capture::causes::causes;
 use tracer_gate::InputError;
 use tracer_runs::{InvalidRun, RecordError};
+use tracer_ship::ShipError;
 
 /// Kind of an error, which decides the exit code (decisions, section 11).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,6 +78,12 @@ impl From<InputError> for CliError {
     fn from(error: InputError) -> Self {
         let refused = Self::input(error.message());
         error.hints().iter().fold(refused, Self::with_hint)
+    }
+}
+
+impl From<ShipError> for CliError {
+    fn from(error: ShipError) -> Self {
+        Self::input(error.to_string()).with_hint(error.hint())
     }
 }
 

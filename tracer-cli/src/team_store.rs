@@ -9,7 +9,7 @@ use tracer_catalog::TeamStore;
 use tracer_insight::text;
 use tracer_insight::units;
 use tracer_sdk::settings::Settings;
-use tracer_ship::{BucketReader, BucketUrl, ShipError, SyncSummary};
+use tracer_ship::{BucketReader, BucketUrl, SyncSummary};
 
 use crate::error::CliError;
 use crate::progress::Progress;
@@ -29,10 +29,7 @@ pub(crate) struct OpenedStore {
 
 /// The URL of a bucket that a user gave.
 pub(crate) fn url(text: &str) -> Result<BucketUrl, CliError> {
-    text.parse().map_err(|error: ShipError| {
-        let hint = error.hint();
-        CliError::input(error.to_string()).with_hint(hint)
-    })
+    Ok(text.parse()?)
 }
 
 /// Opens the bucket that the option or the settings name, and reads what is new in it.
@@ -47,13 +44,8 @@ pub(crate) fn open(
     };
     let alone = "or read this machine alone: --store none";
     let url = self::url(url).map_err(|error| error.with_hint(alone))?;
-    let refused = |error: ShipError| {
-        let hint = error.hint();
-        CliError::input(error.to_string())
-            .with_hint(hint)
-            .with_hint(alone)
-    };
-    let reader = BucketReader::open(settings, &url).map_err(refused)?;
+    let reader = BucketReader::open(settings, &url);
+    let reader = reader.map_err(|error| CliError::from(error).with_hint(alone))?;
     synchronize(&reader, ui)?;
     Ok(Some(OpenedStore {
         team: reader.team_store(),

@@ -87,8 +87,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
 }
 
 fn to_endpoint(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
-    let settings = OtlpSettings::resolve(args.to.as_deref(), |name| std::env::var(name).ok())
-        .map_err(|error| CliError::input(error.to_string()).with_hint(error.hint()))?;
+    let settings = OtlpSettings::resolve(args.to.as_deref(), |name| std::env::var(name).ok())?;
     let endpoint = &settings.endpoint;
     let runs = selected(args, session)?;
     let data_dir = session.data_dir()?;
