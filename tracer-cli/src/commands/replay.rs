@@ -198,8 +198,7 @@ fn begin(
 fn serve(recording: &Recording, session: &mut Session) -> Result<CommandEnd, CliError> {
     let interrupted = runtime::interrupts()?;
     for variable in &recording.environment().variables {
-        let value = shell_quoted(&variable.value);
-        session.ui.plain(&format!("export {}={value}", variable.name))?;
+        session.ui.plain(&format!("export {}", variable.assignment()))?;
     }
     session.ui.flush()?;
     let note = "tracer: set these variables for your tests; Ctrl-C ends the replay";
