@@ -12,7 +12,7 @@ use tracer_runs::RunDirectory;
 use super::environment::{PrepareTrial, PreparedTrial, TrialEnd, TrialRemarks, TrialStart};
 use super::evidence::TrialEvidence;
 use super::output::OutputCleaner;
-use super::process::{self, EndedProgram, Launch, ProgramEnd};
+use super::process::{self, EndedProgram, Launch, Orphans, ProgramEnd};
 use super::program::TrialProgram;
 use super::scratch::Scratch;
 use super::stop::{Stop, TrialsStop};
@@ -58,20 +58,20 @@ pub struct TrialCommand {
 
 /// A trial that is over, with what it left as long as this is there.
 #[derive(Debug)]
-pub struct Attempt {
+pub(super) struct Attempt {
     /// The trial.
-    pub trial: Trial,
+    pub(super) trial: Trial,
     /// The runs that it recorded, which are in the scratch folder.
-    pub runs: Vec<RunDirectory>,
+    pub(super) runs: Vec<RunDirectory>,
     /// Some of its processes could not be ended.
-    pub has_survivors: bool,
+    pub(super) has_survivors: bool,
     /// Its folder; `None` when it could not be made.
-    pub scratch: Option<Scratch>,
+    pub(super) scratch: Option<Scratch>,
 }
 
 impl TrialCommand {
-    /// Makes one trial.
-    pub fn attempt(&self, number: u32, stop: &Stop) -> Attempt {
+    /// Makes one trial; `orphans` end with it where it is alone.
+    pub(super) fn attempt(&self, number: u32, orphans: Option<&Orphans>, stop: &Stop) -> Attempt {
         let prepared = Scratch::new().and_then(|scratch| {
             let directory = self.prepare(&scratch, stop)?;
             Ok((scratch, directory))
@@ -85,7 +85,7 @@ impl TrialCommand {
             Ok(finish) => finish,
             Err(error) => return not_started(number, &error, Some(scratch), stop),
         };
-        let ended = match process::run(&launch, stop) {
+        let ended = match process::run(&launch, orphans, stop) {
             Ok(ended) => ended,
             Err(error) => {
                 finish(TrialEnd {

@@ -83,10 +83,12 @@ impl GateRun<'_> {
     pub fn make(self, display: &mut dyn TrialDisplay) -> Result<MadeTrials, InputError> {
         let stop = Stop::on_signals()?;
         let (policy, command) = (self.policy, self.command);
+        let orphans = Orphans::adopt();
+        // Among several trials nothing shows whose the orphans are: they end with the last one.
+        let of_trial = (policy.jobs == 1).then_some(&orphans);
         let mut follower = TrialFollower {
             run: self,
             stop: &stop,
-            orphans: Orphans::adopt(),
             display,
             began: now(),
             made: MadeTrials::default(),
@@ -100,14 +102,11 @@ impl GateRun<'_> {
         run_trials(
             [policy.trials, policy.jobs],
             &stop,
-            |number| command.attempt(number, &stop),
+            |number| command.attempt(number, of_trial, &stop),
             &mut follower,
         );
         let TrialFollower {
-            mut made,
-            is_decided,
-            orphans,
-            ..
+            mut made, is_decided, ..
         } = follower;
         if !orphans.end() {
             made.notices
@@ -127,7 +126,6 @@ impl GateRun<'_> {
 struct TrialFollower<'a> {
     run: GateRun<'a>,
     stop: &'a Stop,
-    orphans: Orphans,
     display: &'a mut dyn TrialDisplay,
     /// Start of the gate: a run that started earlier does not belong to it.
     began: Timestamp,
@@ -215,9 +213,7 @@ impl TrialFollower<'_> {
     }
 
     fn clean_up(&mut self, number: u32, has_survivors: bool, scratch: Option<Scratch>) {
-        // Among several trials nothing tells whose the orphans are: they end with the last one.
-        let is_clean = !has_survivors && (self.run.policy.jobs > 1 || self.orphans.end());
-        if !is_clean {
+        if has_survivors {
             self.notice(format!("trial {number}: failed to end some of its processes"));
         }
         if let Some(Err((folder, error))) = scratch.map(Scratch::close) {

@@ -9,13 +9,13 @@ use tempfile::TempDir;
 
 /// A folder that is removed when it is dropped.
 #[derive(Debug)]
-pub struct Scratch {
+pub(super) struct Scratch {
     folder: TempDir,
 }
 
 impl Scratch {
     /// A new folder with what a trial finds in it.
-    pub fn new() -> io::Result<Self> {
+    pub(super) fn new() -> io::Result<Self> {
         let folder = tempfile::Builder::new().prefix("tracer-trial-").tempdir()?;
         let scratch = Self { folder };
         for part in [scratch.workspace(), scratch.data_dir(), scratch.temporary()] {
@@ -25,17 +25,17 @@ impl Scratch {
     }
 
     /// Folder of the copy of the workspace.
-    pub fn workspace(&self) -> PathBuf {
+    pub(super) fn workspace(&self) -> PathBuf {
         self.folder.path().join("workspace")
     }
 
     /// Data directory of the trial.
-    pub fn data_dir(&self) -> PathBuf {
+    pub(super) fn data_dir(&self) -> PathBuf {
         self.folder.path().join("data")
     }
 
     /// Folder of the trial's temporary files.
-    pub fn temporary(&self) -> PathBuf {
+    pub(super) fn temporary(&self) -> PathBuf {
         self.folder.path().join("tmp")
     }
 
@@ -47,7 +47,7 @@ impl Scratch {
     }
 
     /// Removes the folder. The error names it: somebody has to remove it by hand.
-    pub fn close(self) -> Result<(), (PathBuf, io::Error)> {
+    pub(super) fn close(self) -> Result<(), (PathBuf, io::Error)> {
         let path = self.folder.path().to_owned();
         remove(&path).map_err(|error| (path, error))
     }

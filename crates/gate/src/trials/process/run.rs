@@ -7,6 +7,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::Orphans;
 use super::group;
 use super::members::{Members, lead_a_group};
 use super::tail::Tail;
@@ -60,8 +61,9 @@ pub(crate) struct EndedProgram {
     pub(crate) stderr: String,
 }
 
-/// Runs a program. When this returns, no process of its group is running any more that the system shows.
-pub(crate) fn run(launch: &Launch, stop: &Stop) -> io::Result<EndedProgram> {
+/// Runs a program. When this returns, no process of its group is running any more that the system shows, and none of
+/// `orphans`, which no other program may have then.
+pub(crate) fn run(launch: &Launch, orphans: Option<&Orphans>, stop: &Stop) -> io::Result<EndedProgram> {
     let mut command = Command::new(&launch.program);
     // First: what is set may be among them.
     for name in launch.removed {
@@ -82,7 +84,8 @@ pub(crate) fn run(launch: &Launch, stop: &Stop) -> io::Result<EndedProgram> {
         .and_then(|output| Ok((wait(&mut child, launch.timeout, started, stop)?, output)));
     let took = started.elapsed();
     // Whatever went wrong: no process stays.
-    let are_gone = group::end(&mut child, &members, stop);
+    let group_is_gone = group::end(&mut child, &members, stop);
+    let are_gone = orphans.is_none_or(Orphans::end) && group_is_gone;
     let (end, (stdout, stderr)) = waited?;
     Ok(EndedProgram {
         end,

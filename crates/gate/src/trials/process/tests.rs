@@ -26,7 +26,7 @@ fn run_to_its_end(text: &str, timeout: Duration) -> EndedProgram {
         timeout,
         ..script(text, folder.path())
     };
-    let ended = run(&launch, &Stop::unasked()).unwrap();
+    let ended = run(&launch, None, &Stop::unasked()).unwrap();
     assert!(!ended.has_survivors);
     for entry in fs::read_dir(folder.path()).unwrap() {
         let id = fs::read_to_string(entry.unwrap().path()).unwrap();
@@ -60,7 +60,7 @@ fn a_program_that_cannot_be_started_is_an_error() {
         program: folder.path().join("no-such-program"),
         ..script("", folder.path())
     };
-    assert!(run(&launch, &Stop::unasked()).is_err());
+    assert!(run(&launch, None, &Stop::unasked()).is_err());
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn the_user_stops_a_program() {
     let folder = tempfile::tempdir().unwrap();
     let stop = Stop::unasked();
     stop.interrupt();
-    let ended = run(&script("sleep 1000", folder.path()), &stop).unwrap();
+    let ended = run(&script("sleep 1000", folder.path()), None, &stop).unwrap();
     assert_eq!(ended.end, ProgramEnd::Stopped(TrialsStop::Interrupted));
 }
 
