@@ -315,12 +315,17 @@ mod tests {
         };
         call("gpt-4o");
         let words = || {
-            let run = RunStore::new(folder.path()).newest().unwrap().read_summary();
-            row(&run, &Prices::default()).text()
+            let run = RunStore::new(folder.path()).newest().unwrap();
+            row(run, &Prices::default()).text()
         };
-        assert!(words().ends_with("12.8k tokens, $0.038"), "{}", words());
+        assert!(
+            words().ends_with("12,800 tokens (12,000 in, 800 out), $0.038"),
+            "{}",
+            words()
+        );
         call("nobody's");
-        let known_in_part = "25.6k tokens, at least $0.038, 1 of 2 calls has no price";
+        let known_in_part =
+            "25,600 tokens (24,000 in, 1,600 out), at least $0.038, 1 of 2 calls has no price";
         assert!(words().ends_with(known_in_part), "{}", words());
         run.finish();
     }
