@@ -224,7 +224,9 @@ fn confirmed(
         session.ui.warn(note);
     }
     if args.yes {
-        lines.into_iter().for_each(|line| session.ui.say(line));
+        for line in lines {
+            session.ui.say(line);
+        }
         return Ok(true);
     }
     let action = format!("a fork, which runs tools again and asks the provider from call {at} on,");
