@@ -205,8 +205,7 @@ fn summary(recorded: &FinishedRecording, id: Option<&str>) -> Line {
         counted(recorded.tool_calls, "tool call"),
     ];
     if let Some(tokens) = recorded.tokens {
-        let bound = if recorded.has_more_tokens { "at least " } else { "" };
-        words.push(format!("{bound}{}", counted(tokens, "token")));
+        words.push(counted(tokens, "token"));
     }
     let reasons = match recorded.reasons.len() {
         0 => "",

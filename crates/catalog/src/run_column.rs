@@ -2,7 +2,6 @@
 
 use tracer_insight::line::Tone;
 use tracer_insight::run_head::UNNAMED;
-use tracer_insight::run_preview::RunPreview;
 use tracer_insight::status::{RunStatus, Signs};
 use tracer_insight::{cost, step_summary, text, units};
 use tracer_sdk::format::{Timestamp, Usd};
@@ -168,8 +167,8 @@ impl RunColumn {
                 let name = self.text(run).unwrap_or_default();
                 plain(text::one_line(&name, MAX_CALLED_COLUMNS))
             }
-            Self::Steps => plain(previewed(run, |preview| Some(preview.steps))),
-            Self::Tokens => plain(previewed(run, |preview| preview.tokens)),
+            Self::Steps => plain(of_steps(run, Some(run.row.steps))),
+            Self::Tokens => plain(of_steps(run, run.row.tokens.total_tokens)),
             Self::Duration => {
                 let more = if run.status == RunStatus::Running { "+" } else { "" };
                 let taken = run.duration_until(now).map(units::duration);
@@ -313,12 +312,10 @@ impl RunColumn {
 }
 
 /// A number of the steps of a run; a plus says that there are more.
-fn previewed(run: &ListedRun, number: impl Fn(&RunPreview) -> Option<u64>) -> String {
-    let Some(preview) = run.preview() else {
-        return String::new();
-    };
-    let more = if preview.is_whole { "" } else { "+" };
-    number(&preview).map_or_else(String::new, |number| units::quantity(number) + more)
+fn of_steps(run: &ListedRun, number: Option<u64>) -> String {
+    let more = if run.status == RunStatus::Running { "+" } else { "" };
+    let number = number.filter(|_| run.is_read());
+    number.map_or_else(String::new, |number| units::quantity(number) + more)
 }
 
 /// The cost of a run that is shown: nothing of one that reports no tokens either.

@@ -8,13 +8,15 @@ use serde_json::{Map, Value};
 use tracer_insight::conversation::{MessagePart, answer_messages};
 use tracer_insight::profile::agent_of;
 use tracer_insight::run_head::recording_remarks;
-use tracer_insight::run_preview::PreviewReading;
+use tracer_insight::run_steps::RunSteps;
 use tracer_insight::status::RunStatus;
 use tracer_insight::step_kind::StepKind;
+use tracer_insight::step_summary::{self, prompt_summary};
 use tracer_insight::steps::{ATTEMPT_OF, StepSource};
-use tracer_insight::{step_summary, text, units};
+use tracer_insight::{text, units, value_summary};
 use tracer_runs::{
-    Liveness, RecordSource, RecordStream, RunDirectory, RunReader, RunSummary, Strictness, probe_liveness,
+    Liveness, LogIndex, RecordSource, RecordStream, RunDirectory, RunReader, RunSummary, Strictness,
+    probe_liveness,
 };
 use tracer_sdk::format::names::{self, tag_key};
 use tracer_sdk::format::{
@@ -32,6 +34,8 @@ const MAX_CALL_GROUPS: usize = 1_000;
 const WAITING: &str = "waiting for a person";
 /// The name of what is beyond that.
 pub(crate) const FURTHER: &str = "…";
+/// Cells of [`RunRow::path`].
+const MAX_PATH_CELLS: usize = 12;
 /// Longest name and longest text that are kept, in columns.
 const MAX_TEXT_COLUMNS: usize = 200;
 /// The tag that holds the commit of the program.
@@ -317,8 +321,6 @@ fn read_by(directory: &RunDirectory, is_summed: bool) -> FullReading {
             run.read_unfinished()
         }
         .len() as u64;
-        // Loops are found in the records themselves.
-        let is_summed = is_summed && status != RunStatus::Looped;
         for number in 0..run.records.record_count() {
             if !is_summed || !reading.add_indexed(number, &run.records) {
                 reading.read(number, &mut run.records);
@@ -331,6 +333,11 @@ fn read_by(directory: &RunDirectory, is_summed: bool) -> FullReading {
             reading.set_answer(&record);
         }
         reading.add_tags(&run.read_tags());
+        if matches!(status, RunStatus::Failed | RunStatus::Looped)
+            && let Some(index) = run.records.into_index()
+        {
+            reading.read_failure(&summary, index);
+        }
     }
     reading.finish(&summary, counted, open_calls)
 }
@@ -352,8 +359,15 @@ fn recorded_status(summary: &RunSummary) -> RunStatus {
 /// The sums while a run is read.
 #[derive(Debug, Clone)]
 pub(crate) struct Reading {
-    preview: PreviewReading,
     row: RunRow,
+    /// The kinds of its steps.
+    kinds: Vec<StepKind>,
+    /// Its question, or the first prompt.
+    asked: Option<String>,
+    /// The first tool call that has arguments.
+    called: Option<String>,
+    /// Why it failed, or what it repeated.
+    failure: Option<String>,
     /// Tags of runs that became spans of this one; its own win over them.
     tags: Tags,
     /// The last model call that did not fail.
@@ -366,11 +380,14 @@ pub(crate) struct Reading {
 impl Reading {
     pub(crate) fn new(status: RunStatus) -> Self {
         Self {
-            preview: PreviewReading::of(status),
             row: RunRow {
                 recorded_status: status,
                 ..RunRow::default()
             },
+            kinds: Vec::new(),
+            asked: None,
+            called: None,
+            failure: None,
             tags: Tags::default(),
             last_answered: None,
             own_answer: None,
@@ -393,7 +410,7 @@ impl Reading {
             || span.is_joined
             || span.outcome != Outcome::Ok
             || index.attempt_of(position as usize).is_some()
-            || self.preview.wants(span.event_type)
+            || self.wants(span.event_type)
         {
             return false;
         }
@@ -408,7 +425,7 @@ impl Reading {
             EventType::Unknown if usage != Usage::default() => return false,
             EventType::StateUpdate | EventType::LoopWarning | EventType::Unknown => {
                 if !span.is_leftover {
-                    self.preview.add_step(span.event_type, Some(span.start));
+                    self.kinds.push(StepKind::from(span.event_type));
                 }
                 return true;
             }
@@ -422,8 +439,27 @@ impl Reading {
             calls.time_us = calls.time_us.saturating_add(duration);
             calls.latencies.add(duration);
         }
-        self.preview.add_step(span.event_type, Some(span.start));
+        self.kinds.push(StepKind::from(span.event_type));
         true
+    }
+
+    /// Returns whether the content of a record of this type that did not fail is kept.
+    fn wants(&self, event_type: EventType) -> bool {
+        match event_type {
+            EventType::LlmCall => self.asked.is_none(),
+            EventType::ToolCall => self.called.is_none(),
+            EventType::RunStart | EventType::RunEnd | EventType::Error => true,
+            EventType::StateUpdate | EventType::LoopWarning | EventType::Unknown => false,
+        }
+    }
+
+    /// Finds why the run failed, or what it repeated, in its key steps.
+    fn read_failure(&mut self, summary: &RunSummary, index: LogIndex) {
+        let steps = RunSteps::of_index(summary.clone(), index, Prices::default());
+        match steps.read_failure() {
+            Ok(failure) => self.failure = failure.map(|failure| short(&failure.sentence.plain())),
+            Err(_) => self.is_complete = false,
+        }
     }
 
     /// Reads a record, and adds it.
@@ -496,18 +532,27 @@ impl Reading {
 
     /// Adds the kept content of the next record.
     fn add_content(&mut self, record: &Record) {
-        self.preview.add(record);
-        if let Payload::RunStart { .. } = &record.payload {
-            let one_line = |said: &Value| text::one_line(&as_text(said), MAX_TEXT_COLUMNS);
-            self.row.prompt = record.question().map(one_line).or(self.row.prompt.take());
-            self.own_answer = record.answer().map(one_line);
+        let event_type = record.event_type();
+        if !matches!(event_type, EventType::RunStart | EventType::RunEnd) {
+            self.kinds.push(StepKind::from(event_type));
         }
-        if let Payload::LlmCall { prompt, .. } = &record.payload
-            && self.row.prompt.is_none()
-            && !prompt.is_null()
-        {
-            let prompt = step_summary::prompt_summary(prompt);
-            self.row.prompt = Some(text::one_line(&prompt, MAX_TEXT_COLUMNS));
+        match &record.payload {
+            // A run in progress has it last.
+            Payload::RunStart { .. } => {
+                let one_line = |said: &Value| text::one_line(&as_text(said), MAX_TEXT_COLUMNS);
+                self.asked = record.question().map(prompt_summary).or(self.asked.take());
+                self.row.prompt = record.question().map(one_line).or(self.row.prompt.take());
+                self.own_answer = record.answer().map(one_line);
+            }
+            Payload::LlmCall { prompt, .. } if !prompt.is_null() => {
+                let asked = self.asked.get_or_insert_with(|| prompt_summary(prompt));
+                self.row.prompt.get_or_insert_with(|| short(asked));
+            }
+            Payload::ToolCall { args, tool_name, .. } if self.called.is_none() && !args.is_null() => {
+                let arguments = value_summary::summarize(args);
+                self.called = Some(format!("{} {arguments}", value_summary::label(tool_name)));
+            }
+            _ => {}
         }
     }
 
@@ -543,11 +588,11 @@ impl Reading {
         let status = row.recorded_status;
         let tags = self.tags.iter().map(|(key, value)| (short(key), short(value)));
         row.tags = tags.collect();
-        let preview = self.preview.finish();
+        let asked = self.asked.filter(|asked| !asked.is_empty()).or(self.called);
         row.answer = self.own_answer.or(row.answer);
-        row.subtitle = preview.subtitle;
+        row.subtitle = self.failure.or(asked.map(|asked| short(&asked)));
         row.model_calls.truncate(MAX_CALL_GROUPS);
-        row.path = preview.path;
+        row.path = path_cells(&self.kinds);
         if status != RunStatus::Failed {
             // A failure that did not end the run.
             row.error = None;
@@ -567,7 +612,7 @@ impl Reading {
         row.tool_calls = counts.tool_calls;
         row.errors = counts.errors;
         row.loop_warnings = counts.loop_warnings;
-        row.steps = preview.steps + open_calls;
+        row.steps = self.kinds.len() as u64 + open_calls;
         row.is_waiting &= !status.is_open();
         row.problem = summary.problems().first().map(ToString::to_string);
         row.remarks = meta.map(recording_remarks).unwrap_or_default();
@@ -576,6 +621,27 @@ impl Reading {
             is_complete: self.is_complete,
         }
     }
+}
+
+/// The kinds in a few cells; of those that share one, the worst.
+fn path_cells(kinds: &[StepKind]) -> Vec<StepKind> {
+    if kinds.len() <= MAX_PATH_CELLS {
+        return kinds.to_vec();
+    }
+    let severity = |kind: &StepKind| match kind {
+        StepKind::Error => 4,
+        StepKind::Loop => 3,
+        StepKind::Llm => 2,
+        StepKind::Tool => 1,
+        StepKind::Run | StepKind::State | StepKind::Span => 0,
+    };
+    (0..MAX_PATH_CELLS)
+        .filter_map(|cell| {
+            let part =
+                kinds.get(cell * kinds.len() / MAX_PATH_CELLS..(cell + 1) * kinds.len() / MAX_PATH_CELLS)?;
+            part.iter().copied().max_by_key(severity)
+        })
+        .collect()
 }
 
 /// The text of a model call's answer; nothing when it only calls tools.
@@ -732,5 +798,14 @@ mod tests {
         let further = r#"{"n":2,"k":{"i":null,"t":11,"y":["of a later version"]}}"#;
         let calls: CallTotals = serde_json::from_str(further).unwrap();
         assert_eq!(serde_json::to_string(&calls).unwrap(), r#"{"n":2,"k":{"t":11}}"#);
+    }
+
+    #[test]
+    fn path_keeps_the_worst_of_each_cell() {
+        let mut kinds = vec![StepKind::Tool; 24];
+        kinds[3] = StepKind::Error;
+        let cells = path_cells(&kinds);
+        assert_eq!((cells.len(), cells[1]), (MAX_PATH_CELLS, StepKind::Error));
+        assert_eq!(path_cells(&kinds[..4]), kinds[..4]);
     }
 }

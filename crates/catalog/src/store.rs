@@ -7,11 +7,10 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use rusqlite::Row;
-use tracer_insight::run_preview::RunPreview;
+use tracer_insight::run_entry::RunEntry;
 use tracer_insight::status::RunStatus;
-use tracer_insight::step_summary;
 use tracer_runs::{RunDirectory, RunStore, RunSummary, StoreError};
-use tracer_sdk::format::{Timestamp, TraceId};
+use tracer_sdk::format::{Timestamp, TraceId, Usage};
 use tracer_sdk::prices::Prices;
 
 use crate::database::{RunDatabase, id_at, time_at};
@@ -56,8 +55,6 @@ pub struct ListedRun {
     placed: Option<Timestamp>,
     /// Of a run in a bucket, where its files come from.
     remote: Option<RemoteRun>,
-    /// The preview of a run that was not read, by the ends of its log.
-    unread: Option<Box<RunPreview>>,
 }
 
 /// A state of a run in a bucket.
@@ -91,7 +88,7 @@ impl ListedRun {
             .or_else(|| so_far().filter(|_| self.status == RunStatus::Running))
     }
 
-    /// A run by its metadata, and by the ends of its log, where these were read.
+    /// A run by its metadata alone.
     ///
     /// ```
     /// use tracer_catalog::{ListedRun, RunColumn};
@@ -100,16 +97,13 @@ impl ListedRun {
     /// let folder = tempfile::tempdir()?;
     /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
     /// let summary = &tracer_runs::RunStore::new(folder.path()).list()?[0];
-    /// let run = ListedRun::of_summary(summary, None);
-    /// assert_eq!((RunColumn::Name.field(&run), run.preview()), ("captured".to_owned(), None));
+    /// let run = ListedRun::of_summary(summary);
+    /// assert_eq!((RunColumn::Name.field(&run), run.is_read()), ("captured".to_owned(), false));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn of_summary(summary: &RunSummary, preview: Option<RunPreview>) -> Self {
-        Self {
-            unread: preview.map(Box::new),
-            ..Self::new(summary.directory.clone(), run_row::of_summary(summary))
-        }
+    pub fn of_summary(summary: &RunSummary) -> Self {
+        Self::new(summary.directory.clone(), run_row::of_summary(summary))
     }
 
     fn new(directory: RunDirectory, row: RunRow) -> Self {
@@ -119,7 +113,6 @@ impl ListedRun {
             directory,
             row,
             remote: None,
-            unread: None,
         }
     }
 
@@ -130,7 +123,7 @@ impl ListedRun {
         self.row.problem.as_deref().or(has_no_start.then_some(""))
     }
 
-    /// The steps of the run as a list shows them; `None` of one that was not read. Of a running one more is to come.
+    /// Returns whether its log was read: of any other run only the metadata is known.
     ///
     /// ```
     /// use tracer_catalog::FactsStore;
@@ -140,22 +133,36 @@ impl ListedRun {
     /// let folder = tempfile::tempdir()?;
     /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
     /// let run = &FactsStore::read(RunStore::new(folder.path()).list_directories()?)[0];
-    /// let preview = run.preview().expect("it was read");
-    /// assert_eq!((preview.steps, preview.is_whole), (run.row.steps, true));
+    /// assert!(run.is_read() && run.row.steps == 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn preview(&self) -> Option<RunPreview> {
-        if self.row.cost.is_none() {
-            return self.unread.as_deref().cloned();
+    pub fn is_read(&self) -> bool {
+        self.row.cost.is_some()
+    }
+
+    /// The run as lists of runs have it in JSON, with its metadata of `run`; `None` of a damaged one. Of a store that reads a bucket as
+    /// well, `origin` is where it is from.
+    #[must_use]
+    pub fn entry<'a>(&'a self, run: &'a RunSummary, origin: Option<&'a str>) -> Option<RunEntry<'a>> {
+        let mut entry = RunEntry::of(run)?;
+        if origin.is_some() {
+            entry.run_status = self.status.as_str();
+            entry.origin = origin;
         }
-        Some(RunPreview {
-            steps: self.row.steps,
-            tokens: self.row.tokens.total_tokens,
-            token_shares: step_summary::token_shares(&self.row.tokens),
-            is_whole: self.status != RunStatus::Running,
-            subtitle: self.row.subtitle.clone(),
-            path: self.row.path.clone(),
+        let row = &self.row;
+        let Some(cost) = &row.cost else {
+            return Some(entry);
+        };
+        Some(RunEntry {
+            failed_calls: Some(row.failed_calls),
+            unknown_calls: Some(row.unknown_calls),
+            waiting: row.is_waiting.then_some(true),
+            tags: Some(&row.tags).filter(|tags| !tags.is_empty()),
+            thread: row.session.as_deref(),
+            tokens: Some(row.tokens).filter(|tokens| *tokens != Usage::default()),
+            cost: Some(cost.into()),
+            ..entry
         })
     }
 

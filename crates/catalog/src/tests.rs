@@ -79,7 +79,10 @@ fn facts_are_what_a_run_did() {
     assert_eq!((run.row.steps, run.row.failed_calls, run.row.retries), (5, 1, 1));
     assert_eq!(run.row.tokens, Usage::new(800, 70).cache_read(200));
     let details = &run.row;
-    assert_eq!(details.subtitle.as_deref(), Some("AgentError: gave up"));
+    assert_eq!(
+        details.subtitle.as_deref(),
+        Some("Failed after #5 gpt-5-mini: AgentError: gave up.")
+    );
     assert_eq!(details.prompt.as_deref(), Some("\"Where is my refund?\""));
     assert_eq!(details.answer.as_deref(), Some("Dear Ada"));
     assert_eq!(details.error.as_deref(), Some("AgentError"));

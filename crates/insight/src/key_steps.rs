@@ -24,14 +24,36 @@ pub(crate) fn key_step_numbers(
     if all <= MAX_STEPS {
         return (1..=all).collect();
     }
-    let mut numbers: BTreeSet<usize> = (1..=FIRST_STEPS).chain(all - LAST_STEPS + 1..=all).collect();
+    let mut numbers: BTreeSet<usize> = (1..=FIRST_STEPS).collect();
+    numbers.extend(failure_step_numbers(all, &which));
+    numbers.extend(loop_step_numbers(all, &which));
+    numbers.into_iter().collect()
+}
+
+/// The numbers of those that say why a run failed: the last ones, and the failures.
+pub(crate) fn failure_step_numbers(
+    all: usize,
+    which: &impl Fn(fn(EventType, bool) -> bool) -> Vec<usize>,
+) -> BTreeSet<usize> {
+    let mut numbers: BTreeSet<usize> = (all.saturating_sub(LAST_STEPS) + 1..=all).collect();
     let failures = which(|_, failed| failed);
     numbers.extend(failures.iter().rev().take(MAX_OF_A_KIND));
     let errors = which(|event_type, _| event_type == EventType::Error);
     numbers.extend(errors.iter().rev().take(MAX_OF_A_KIND));
+    numbers
+}
+
+/// The numbers of those around the loops.
+pub(crate) fn loop_step_numbers(
+    all: usize,
+    which: &impl Fn(fn(EventType, bool) -> bool) -> Vec<usize>,
+) -> BTreeSet<usize> {
     let warnings = which(|event_type, _| event_type == EventType::LoopWarning);
-    for warning in warnings.into_iter().take(MAX_OF_A_KIND) {
-        numbers.extend(warning.saturating_sub(AROUND_A_LOOP).max(1)..=(warning + AROUND_A_LOOP).min(all));
-    }
-    numbers.into_iter().collect()
+    let around =
+        |warning: usize| warning.saturating_sub(AROUND_A_LOOP).max(1)..=(warning + AROUND_A_LOOP).min(all);
+    warnings
+        .into_iter()
+        .take(MAX_OF_A_KIND)
+        .flat_map(around)
+        .collect()
 }

@@ -26,7 +26,6 @@ pub mod profile;
 mod repeats;
 pub mod run_entry;
 pub mod run_head;
-pub mod run_preview;
 pub mod run_steps;
 #[cfg(any(test, feature = "testing"))]
 #[doc(hidden)]

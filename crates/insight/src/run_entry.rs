@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use tracer_runs::{RunStatus, RunSummary};
 use tracer_sdk::format::{Problem, RunMeta, TraceId, Usage};
-use tracer_sdk::prices::CostSum;
 
 use crate::cost::CostReport;
 
@@ -27,34 +26,35 @@ const ADDED: [&str; 9] = [
 #[derive(Debug, Serialize, schemars::JsonSchema)]
 pub struct RunEntry<'a> {
     #[serde(flatten)]
-    meta: Cow<'a, RunMeta>,
+    /// Its metadata.
+    pub meta: Cow<'a, RunMeta>,
     /// The status of the run, in the words that every list uses: `running`, `interrupted`, `failed`, `loop`, `ok`.
     #[schemars(schema_with = "run_status")]
-    run_status: &'static str,
+    pub run_status: &'static str,
     /// Model and tool calls that failed, where that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
-    failed_calls: Option<u64>,
+    pub failed_calls: Option<u64>,
     /// Model and tool calls whose end was not seen, where that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
-    unknown_calls: Option<u64>,
+    pub unknown_calls: Option<u64>,
     /// Set where it waits for a person.
     #[serde(skip_serializing_if = "Option::is_none")]
-    waiting: Option<bool>,
+    pub waiting: Option<bool>,
     /// Its tags, where it has some.
     #[serde(skip_serializing_if = "Option::is_none")]
-    tags: Option<&'a BTreeMap<String, String>>,
+    pub tags: Option<&'a BTreeMap<String, String>>,
     /// The conversation or session that it belongs to: runs that share one are one thread.
     #[serde(skip_serializing_if = "Option::is_none")]
-    thread: Option<&'a str>,
+    pub thread: Option<&'a str>,
     /// The tokens of its model calls, each number the sum over the calls that report it; left out where none does.
     #[serde(skip_serializing_if = "Option::is_none")]
-    tokens: Option<Usage>,
+    pub tokens: Option<Usage>,
     /// Cost of its model calls, where that was looked up.
     #[serde(skip_serializing_if = "Option::is_none")]
-    cost: Option<CostReport>,
+    pub cost: Option<CostReport>,
     /// Origin of the run, where a bucket is read in addition to this machine: its URL, or `this machine`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    origin: Option<&'a str>,
+    pub origin: Option<&'a str>,
 }
 
 impl<'a> RunEntry<'a> {
@@ -88,55 +88,6 @@ impl<'a> RunEntry<'a> {
             cost: None,
             origin: None,
         })
-    }
-
-    /// The same of a run whose status is known from elsewhere, with where it was read.
-    #[must_use]
-    pub fn with_origin(self, status: RunStatus, origin: &'a str) -> Self {
-        Self {
-            run_status: status.as_str(),
-            origin: Some(origin),
-            ..self
-        }
-    }
-
-    /// The same with how its calls ended, and whether it waits for a person.
-    #[must_use]
-    pub fn with_calls(self, failed: u64, unknown: u64, is_waiting: bool) -> Self {
-        Self {
-            failed_calls: Some(failed),
-            unknown_calls: Some(unknown),
-            waiting: is_waiting.then_some(true),
-            ..self
-        }
-    }
-
-    /// The same with the tokens of its model calls.
-    #[must_use]
-    pub fn with_tokens(self, tokens: Usage) -> Self {
-        Self {
-            tokens: Some(tokens).filter(|tokens| *tokens != Usage::default()),
-            ..self
-        }
-    }
-
-    /// The same with what its model calls cost.
-    #[must_use]
-    pub fn with_cost(self, cost: &CostSum) -> Self {
-        Self {
-            cost: Some(cost.into()),
-            ..self
-        }
-    }
-
-    /// The same with what its spans say of it.
-    #[must_use]
-    pub fn with_details(self, tags: &'a BTreeMap<String, String>, thread: Option<&'a str>) -> Self {
-        Self {
-            tags: Some(tags).filter(|tags| !tags.is_empty()),
-            thread,
-            ..self
-        }
     }
 }
 

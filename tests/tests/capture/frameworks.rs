@@ -12,8 +12,7 @@ use tracer_capture::OtlpSink;
 use tracer_capture::otlp::files::{FileContent, OtlpFile};
 use tracer_capture::runs::{CollectorOptions, RunCollector, RunEnding, RunIdentity, TraceRuns};
 use tracer_insight::conversation::{Conversation, MessagePart};
-use tracer_insight::run_preview::RunPreview;
-use tracer_runs::{LoadedRun, RunStore};
+use tracer_runs::{LoadedRun, RunReader, RunStore, Strictness};
 use tracer_sdk::format::{EventType, Payload, Record, RecordedStatus, Timestamp, Usage};
 use tracer_sdk::settings::Settings;
 use tracer_tests::{DataDir, Program};
@@ -231,8 +230,13 @@ fn no_token_is_counted_twice() {
             continue;
         }
         for (summary, run) in RunStore::new(data.path()).list().unwrap().iter().zip(&runs) {
-            let preview = RunPreview::read(summary).unwrap();
-            assert_eq!(preview.tokens, Some(input + output), "{}", capture.name());
+            let read = RunReader::open(&summary.directory.path, Strictness::Lenient).unwrap();
+            assert_eq!(
+                read.tokens.total_tokens,
+                Some(input + output),
+                "{}",
+                capture.name()
+            );
             let shown = Program::new(TRACER, &data)
                 .args(["show", &run.meta.trace_id.to_string()])
                 .output();

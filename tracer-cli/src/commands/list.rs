@@ -16,8 +16,9 @@ use crate::terminal::run_list::TableRun;
 use crate::value_parsers::{Sorting, parse_limit, parse_sorting};
 use tracer_insight::json::Document;
 use tracer_insight::not_run;
-use tracer_insight::run_entry::{DamagedRun, RunEntry};
-use tracer_insight::run_preview::RunPreview;
+use tracer_insight::run_entry::DamagedRun;
+#[cfg(test)]
+use tracer_insight::run_entry::RunEntry;
 use tracer_insight::run_steps::RunSteps;
 use tracer_insight::status::RunStatus;
 use tracer_insight::text;
@@ -166,8 +167,7 @@ fn newest_page(
         .into_iter()
         .filter(|run| args.trials || !run.meta.as_ref().is_ok_and(|meta| meta.gate().is_some()));
     let newest: Vec<RunSummary> = newest.take(args.limit).collect();
-    let early = |run: &RunSummary| ListedRun::of_summary(run, RunPreview::read(run));
-    let newest: Vec<ListedRun> = newest.iter().map(early).collect();
+    let newest: Vec<ListedRun> = newest.iter().map(ListedRun::of_summary).collect();
     let row = |run| TableRun {
         run,
         thread: None,
@@ -276,21 +276,8 @@ fn write_json(
 ) -> io::Result<()> {
     let mut document = Document::begin(output)?;
     let entries = listed.iter().filter_map(|(summary, run)| {
-        let entry = RunEntry::of(summary)?
-            .with_details(&run.row.tags, run.row.session.as_deref())
-            .with_tokens(run.row.tokens)
-            .with_calls(run.row.failed_calls, run.row.unknown_calls, run.row.is_waiting);
-        let origin = store
-            .team()
-            .map(|_| run.origin().unwrap_or(RunColumn::THIS_MACHINE));
-        let entry = match origin {
-            Some(origin) => entry.with_origin(run.status, origin),
-            None => entry,
-        };
-        Some(match &run.row.cost {
-            Some(cost) => entry.with_cost(cost),
-            None => entry,
-        })
+        let origin = run.origin().unwrap_or(RunColumn::THIS_MACHINE);
+        run.entry(summary, store.team().map(|_| origin))
     });
     document.list("runs", entries)?;
     document.list(

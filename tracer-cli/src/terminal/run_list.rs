@@ -108,8 +108,7 @@ fn described(
         .map(|thread| (text::one_line(thread, MAX_THREAD_COLUMNS), Tone::Plain));
     let marks = run.row.marks(run.status, *not_run_calls);
     let marks = marks.map(|marks| (marks, Tone::Warning));
-    let subtitle = run.preview().and_then(|preview| preview.subtitle);
-    let subtitle = subtitle.map(|subtitle| (subtitle, Tone::Muted));
+    let subtitle = run.row.subtitle.clone().map(|subtitle| (subtitle, Tone::Muted));
     let further = [thread, marks, subtitle].into_iter().flatten();
     further.fold(Line::of(name, tone), |line, (text, tone)| {
         line.space(2).with(text, tone)

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tracer_insight::run_preview::RunPreview;
 use tracer_insight::{text, units};
 use tracer_runs::{RunReader, RunStatus, RunStore, Strictness};
 use tracer_sdk::format::{ErrorPayload, EventType, Payload, RUNS_FOLDER, Timestamp, TraceId, error_type};
@@ -117,10 +116,8 @@ pub struct FinishedRecording {
     pub tool_calls: u64,
     /// Their tokens; `None` when no model call says.
     pub tokens: Option<u64>,
-    /// A part of a long run was not read: `tokens` and `steps` are lower bounds.
-    pub has_more_tokens: bool,
-    /// Number of steps.
-    pub steps: u64,
+    /// It has steps, or it cannot be read.
+    pub has_steps: bool,
     /// The likely reasons why there is no model call; empty when there is one.
     pub reasons: Vec<String>,
     /// The frameworks that its program may use, each with what makes its calls seen; empty where that is not the reason.
@@ -143,7 +140,7 @@ impl FinishedRecording {
     /// Returns whether nothing of the command was seen but that it ran.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.steps == 0 && !self.has_more_tokens
+        !self.has_steps
     }
 }
 
@@ -430,10 +427,20 @@ impl Recording {
             recorded.tool_calls = counts.tool_calls;
         }
         recorded.status = Some(run.status());
-        let preview = RunPreview::read(&run);
-        recorded.has_more_tokens = preview.as_ref().is_none_or(|preview| !preview.is_whole);
-        recorded.steps = preview.as_ref().map_or(0, |preview| preview.steps);
-        recorded.tokens = preview.and_then(|preview| preview.tokens);
+        match RunReader::open(&run.directory.path, Strictness::Lenient) {
+            Ok(read) => {
+                let is_step =
+                    |event_type: &EventType| !matches!(event_type, EventType::RunStart | EventType::RunEnd);
+                let steps = read
+                    .records_by_type
+                    .iter()
+                    .filter(|(event_type, _)| is_step(event_type));
+                recorded.has_steps = steps.map(|(_, count)| count).sum::<u64>() > 0;
+                recorded.tokens = read.tokens.total_tokens;
+            }
+            // What cannot be read may be anything.
+            Err(_) => recorded.has_steps = true,
+        }
         recorded
     }
 

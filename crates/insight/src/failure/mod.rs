@@ -17,7 +17,6 @@ use crate::steps::Step;
 use crate::text;
 
 use classify::{FailedPart, error_kind};
-pub(crate) use origin::is_exit_code;
 use origin::{broken_off, caused, error_step};
 
 /// Bytes of a name, of a message, and of a type in a sentence.

@@ -42,7 +42,7 @@ pub(super) fn error_step<'a>(steps: &'a [Step<'a>]) -> Option<&'a Step<'a>> {
 }
 
 /// The error is the exit code of a recorded command, which says nothing of the reason.
-pub(crate) fn is_exit_code(error: &ErrorPayload) -> bool {
+fn is_exit_code(error: &ErrorPayload) -> bool {
     error.error_type == EXIT_CODE
 }
 

@@ -11,14 +11,15 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 use tracer_runs::{
-    InvalidRun, LogIndex, PromotedRecord, RecordError, RecordSource, RunDirectory, RunReader, StartedSpan,
-    Strictness, read_live_file,
+    InvalidRun, LogIndex, PromotedRecord, RecordError, RecordSource, RunDirectory, RunReader, RunSummary,
+    StartedSpan, Strictness, read_live_file,
 };
 use tracer_sdk::format::{
     EventType, Outcome, Payload, Problem, Record, RunMeta, SpanId, SpanRecord, Tags, Timestamp,
 };
 use tracer_sdk::prices::{CallCost, Prices};
 
+use crate::failure::{FailureCause, failure};
 use crate::not_run::{NotRun, NotRunReader};
 use crate::run_head::{RunHead, guess_remark};
 use crate::status::RunStatus;
@@ -63,8 +64,8 @@ pub struct RunSteps {
     failed_attempts: HashMap<usize, usize>,
     /// Prices of model calls.
     prices: Prices,
-    /// The calls that were asked for and never ran, of a run that has ended and is short enough to know.
-    not_run: Vec<NotRun>,
+    /// The calls that were asked for and never ran, of a run that has ended and is short enough to know; found on first use.
+    not_run: OnceLock<Vec<NotRun>>,
     /// The spans, and the IDs of other records, that loop warnings rest on.
     evidence: (HashSet<SpanId>, HashSet<String>),
     /// Problems of the run, found on first use, and the number of further problems.
@@ -87,14 +88,20 @@ impl RunSteps {
     #[must_use]
     pub fn open(directory: RunDirectory, prices: Prices) -> Self {
         // The status comes first: what ends a run is written before the run says that it has ended.
-        let summary = directory.clone().read_summary();
-        let status = summary.status();
-        let trace_id = Some(directory.trace_id);
+        let summary = directory.read_summary();
+        let (trace_id, is_open) = (summary.directory.trace_id, summary.status().is_open());
+        let index = LogIndex::read_any(&summary.directory.path, Some(trace_id), is_open);
+        Self::of_index(summary, index, prices)
+    }
+
+    /// The run with an index of its log, which was read after the rest of it.
+    #[must_use]
+    pub fn of_index(summary: RunSummary, index: LogIndex, prices: Prices) -> Self {
         let mut steps = Self {
-            index: LogIndex::read_any(&directory.path, trace_id, status.is_open()),
-            directory,
+            index,
+            status: summary.status(),
+            directory: summary.directory,
             meta: summary.meta,
-            status,
             tags: Tags::default(),
             promoted: Vec::new(),
             in_flight: Vec::new(),
@@ -102,7 +109,7 @@ impl RunSteps {
             attempts: HashMap::new(),
             failed_attempts: HashMap::new(),
             prices,
-            not_run: Vec::new(),
+            not_run: OnceLock::new(),
             evidence: (HashSet::new(), HashSet::new()),
             problems: OnceLock::new(),
         };
@@ -166,7 +173,7 @@ impl RunSteps {
         }
         self.timeline = Timeline::new(&self.index, order, &self.in_flight, is_open);
         self.evidence = self.find_evidence();
-        self.not_run = if is_open { Vec::new() } else { self.find_not_run() };
+        self.not_run = OnceLock::new();
     }
 
     fn read_root(&self) -> Option<SpanRecord> {
@@ -272,16 +279,22 @@ impl RunSteps {
         Ok(numbers)
     }
 
-    fn find_not_run(&self) -> Vec<NotRun> {
-        let mut asked = NotRunReader::default();
-        let steps = self.timeline.step_count();
-        if !not_run::is_short(steps, self.index.bytes_read()) {
-            return Vec::new();
-        }
-        for source in self.read_steps(1..=steps).unwrap_or_default() {
-            asked.take(&source.record);
-        }
-        asked.finish(self.in_flight.is_empty()).unwrap_or_default()
+    /// The calls that were asked for and never ran.
+    fn not_run(&self) -> &[NotRun] {
+        self.not_run.get_or_init(|| {
+            let mut asked = NotRunReader::default();
+            let steps = self.timeline.step_count();
+            if self.status.is_open() || !not_run::is_short(steps, self.index.bytes_read()) {
+                return Vec::new();
+            }
+            let Ok(sources) = self.read_unmarked(1..=steps) else {
+                return Vec::new();
+            };
+            for source in sources {
+                asked.take(&source.record);
+            }
+            asked.finish(self.in_flight.is_empty()).unwrap_or_default()
+        })
     }
 
     /// The start of the root; `None` while it has not ended.
@@ -329,19 +342,56 @@ impl RunSteps {
     ///
     /// The log cannot be read.
     pub fn read_step(&self, number: usize) -> Result<Option<(StepSource, Option<SpanRecord>)>, RecordError> {
-        let row = self
-            .timeline
-            .row_of_step(number)
-            .and_then(|row| self.timeline.get(row))
-            .filter(|row| row.number > 0);
-        let read = row.map(|row| self.read_row(row)).transpose()?.flatten();
-        Ok(read.map(|read| match read.span {
+        let Some(row) = self.row(number) else {
+            return Ok(None);
+        };
+        Ok(self.read_row(row)?.map(|read| self.source(row, read)))
+    }
+
+    /// Why the run failed, looped or was interrupted, from few of its key steps.
+    ///
+    /// # Errors
+    ///
+    /// The log cannot be read.
+    pub fn read_failure(&self) -> Result<Option<FailureCause>, RecordError> {
+        let which = |wanted: fn(EventType, bool) -> bool| self.numbers(wanted);
+        let mut numbers = key_steps::failure_step_numbers(self.len(), &which);
+        if self.status == RunStatus::Looped {
+            numbers.extend(key_steps::loop_step_numbers(self.len(), &which));
+        }
+        let sources = self.read_unmarked(numbers)?;
+        Ok(failure(self.status, &steps::steps(&sources, self.started())))
+    }
+
+    /// Reads the steps with these numbers, without what calls that never ran say of them.
+    fn read_unmarked(
+        &self,
+        numbers: impl IntoIterator<Item = usize>,
+    ) -> Result<Vec<StepSource>, RecordError> {
+        let rows = numbers.into_iter().filter_map(|number| self.row(number));
+        let read = rows.filter_map(|row| {
+            self.read_unmarked_row(row)
+                .map(|read| Some(self.source(row, read?).0))
+                .transpose()
+        });
+        read.collect()
+    }
+
+    /// The row of the step with a number.
+    fn row(&self, number: usize) -> Option<&TimelineRow> {
+        let row = self.timeline.get(self.timeline.row_of_step(number)?)?;
+        (row.number > 0).then_some(row)
+    }
+
+    fn source(&self, row: &TimelineRow, read: ReadRow) -> (StepSource, Option<SpanRecord>) {
+        let number = row.number as usize;
+        match read.span {
             None if read.in_flight => (StepSource::in_flight(number, read.record), None),
             span => {
                 let source = StepSource::read(number, read.record, span.as_ref()).priced(&self.prices);
                 (source, span)
             }
-        }))
+        }
     }
 
     /// Reads the record of a row; `None` for the run itself while its root is not there.
@@ -350,6 +400,14 @@ impl RunSteps {
     ///
     /// The log cannot be read.
     pub fn read_row(&self, row: &TimelineRow) -> Result<Option<ReadRow>, RecordError> {
+        let mut read = self.read_unmarked_row(row)?;
+        if let Some(read) = &mut read {
+            NotRun::mark(self.not_run(), &mut read.record);
+        }
+        Ok(read)
+    }
+
+    fn read_unmarked_row(&self, row: &TimelineRow) -> Result<Option<ReadRow>, RecordError> {
         match row.source {
             RowSource::Run => Ok(None),
             RowSource::Span(position) => {
@@ -357,7 +415,6 @@ impl RunSteps {
                     return Ok(None);
                 };
                 self.mark_attempt(row, &mut record);
-                NotRun::mark(&self.not_run, &mut record);
                 Ok(Some(ReadRow {
                     record,
                     in_flight: span.end_time.is_none(),
@@ -462,7 +519,7 @@ impl RunSteps {
         let warnings = self.rows_of(|event_type, _| event_type == EventType::LoopWarning);
         for row in warnings.into_iter().take(MAX_WARNINGS) {
             // A warning that cannot be read marks nothing.
-            let read = self.read_row(row).ok().flatten();
+            let read = self.read_unmarked_row(row).ok().flatten();
             if let Some(Payload::LoopWarning {
                 evidence_event_ids, ..
             }) = read.map(|read| read.record.payload)
@@ -540,7 +597,7 @@ impl RunSteps {
                 RowSource::Run | RowSource::Promoted(_) => {}
             }
         }
-        totals.not_run_calls = self.not_run.len() as u64;
+        totals.not_run_calls = self.not_run().len() as u64;
         totals
             .cost
             .extend(self.index.costs(&self.prices).map(|(_, cost)| cost));

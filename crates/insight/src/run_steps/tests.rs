@@ -7,7 +7,6 @@ use tracer_runs::{LogIndex, spans_to_events};
 
 use super::*;
 use crate::calls::CallList;
-use crate::run_preview::PreviewReading;
 use crate::testing::run_with;
 
 /// A run in which a library and the proxy report one call, with a span nested in the library's report.
@@ -130,11 +129,53 @@ fn a_report_of_a_call_is_no_step() {
     };
     let records = spans_to_events(&spans);
     assert_eq!(records.len(), 6, "the envelope has every span");
-    let mut preview = PreviewReading::of(RunStatus::Failed);
-    for record in &records {
-        preview.add(record);
-    }
-    let preview = preview.finish();
-    assert_eq!((preview.steps, preview.subtitle), (3, None));
     assert_eq!(CallList::of(&records).len(), 1);
+}
+
+#[test]
+fn why_a_long_run_failed_is_found_in_few_of_its_steps() {
+    let trace_id = "10000000000000000000000000000001";
+    let span = |number: usize, parent: Option<usize>, events: serde_json::Value| {
+        let id = |number: usize| format!("{number:016x}");
+        let (attributes, status) = match parent {
+            Some(_) => (json!({"tracer.tool_name": "search"}), "OK"),
+            None => (json!({}), "ERROR"),
+        };
+        json!({
+            "trace_id": trace_id, "span_id": id(number), "parent_span_id": parent.map(id), "name": "search",
+            "kind": "INTERNAL", "start_time": "2026-01-01T00:00:01Z", "end_time": "2026-01-01T00:00:02Z",
+            "duration_ms": 1000, "attributes": attributes, "events": events, "status_code": status,
+            "status_description": "",
+        })
+    };
+    let failure = json!([{"name": "exception", "timestamp": "2026-01-01T00:00:02Z", "attributes": {
+        "tracer.error_type": "AgentError", "tracer.error_message": "gave up"}}]);
+    let meta = json!({
+        "spec_version": "0.2.0", "trace_id": trace_id, "run_name": "agent", "started_at": "2026-01-01T00:00:00Z",
+        "ended_at": "2026-01-01T00:00:02Z", "duration_ms": 2000, "status": "error",
+        "counts": {"llm_calls": 0, "tool_calls": 1, "errors": 1, "loop_warnings": 0},
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(trace_id);
+    fs::create_dir(&path).unwrap();
+    fs::write(path.join("meta.json"), meta.to_string()).unwrap();
+    let directory = RunDirectory {
+        trace_id: trace_id.parse().unwrap(),
+        path,
+    };
+    for tools in [1, 3_000] {
+        let calls = (2..tools + 2).map(|number| span(number, Some(1), json!([])));
+        let lines: String = calls
+            .chain([span(1, None, failure.clone())])
+            .map(|span| span.to_string() + "\n")
+            .collect();
+        fs::write(directory.path.join("spans.jsonl"), lines).unwrap();
+        let run = RunSteps::open(directory.clone(), Prices::default());
+        assert_eq!((run.len(), run.status), (tools + 1, RunStatus::Failed));
+        let found = run.read_failure().unwrap().unwrap().sentence.plain();
+        assert_eq!(
+            found,
+            format!("Failed after #{tools} search: AgentError: gave up.")
+        );
+    }
 }

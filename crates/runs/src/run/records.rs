@@ -71,6 +71,25 @@ impl RecordStream {
         &self.index
     }
 
+    /// The index of the log, to keep; `None` while a clone of the stream shares it.
+    ///
+    /// ```
+    /// use tracer_runs::{RunReader, Strictness};
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let records = RunReader::open(&directory, Strictness::Strict)?.records;
+    /// let clone = records.clone();
+    /// assert!(records.into_index().is_none());
+    /// assert_eq!(clone.into_index().unwrap().len(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn into_index(self) -> Option<LogIndex> {
+        Arc::into_inner(self.index)
+    }
+
     /// The source of the record with a number, from 0.
     ///
     /// ```

@@ -94,21 +94,10 @@ pub(super) fn run_query(text: &str) -> Result<RunQuery, ApiError> {
 
 /// A run with what its spans say, where that is known; nothing for a damaged one.
 fn entry<'a>(run: &'a RunSummary, known: &'a HashMap<TraceId, ListedRun>) -> Option<RunEntry<'a>> {
-    let entry = RunEntry::of(run)?;
-    let known = known.get(&run.directory.trace_id);
-    let entry = match known.and_then(|run| Some((run, run.origin()?))) {
-        Some((run, origin)) => entry.with_origin(run.status, origin),
-        None => entry,
-    };
-    Some(
-        match known.and_then(|run| Some((&run.row, run.row.cost.as_ref()?))) {
-            Some((row, cost)) => entry
-                .with_details(&row.tags, row.session.as_deref())
-                .with_tokens(row.tokens)
-                .with_cost(cost),
-            None => entry,
-        },
-    )
+    match known.get(&run.directory.trace_id) {
+        Some(known) => known.entry(run, known.origin()),
+        None => RunEntry::of(run),
+    }
 }
 
 /// List entries of some runs, by their spans; empty while the runs are read for the first time.

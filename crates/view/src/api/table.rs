@@ -19,8 +19,9 @@ use super::list::{listed, run_query, statuses};
 use super::request::Query;
 use tracer_insight::cost::CostReport;
 use tracer_insight::run_head::{UNNAMED, tag_words};
-use tracer_insight::run_preview::RunPreview;
 use tracer_insight::status::RunStatus;
+use tracer_insight::step_kind::StepKind;
+use tracer_insight::step_summary::token_shares;
 use tracer_insight::text::path_below_home as shown;
 use tracer_insight::units;
 
@@ -113,6 +114,26 @@ pub(crate) struct TableRow {
     /// The URL of the bucket that it was read from; absent of a run of this machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     origin: Option<String>,
+}
+
+/// The steps of a run, as the table shows them.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(crate) struct RunPreview {
+    /// Number of steps; a lower bound while more are to come.
+    steps: u64,
+    /// The tokens of its model calls, when they say; a lower bound while more are to come.
+    tokens: Option<u64>,
+    /// Kinds of these tokens, in words: `300 cached, 12 for reasoning`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "String"))]
+    token_shares: Option<String>,
+    /// Set when no more steps are to come.
+    is_whole: bool,
+    /// Distinguishes it from other runs of its name: why it failed, what it repeated, what it was asked.
+    subtitle: Option<String>,
+    /// The kinds of its steps in the order of time, in at most twelve cells.
+    path: Vec<StepKind>,
 }
 
 /// A column of a table.
@@ -353,7 +374,7 @@ fn unread(viewer: &Viewer, request: &TableRequest, progress: ReadingProgress) ->
             .iter()
             .skip(request.from)
             .take(request.limit)
-            .map(|run| TableRow::of(&ListedRun::of_summary(run, None), None))
+            .map(|run| TableRow::of(&ListedRun::of_summary(run), None))
             .collect(),
     })
 }
@@ -372,7 +393,14 @@ impl TableRow {
             // Calls that never ran are counted where a run is read.
             marks: facts.marks(run.status, 0),
             problem: facts.problem.clone(),
-            details: run.preview(),
+            details: run.is_read().then(|| RunPreview {
+                steps: facts.steps,
+                tokens: facts.tokens.total_tokens,
+                token_shares: token_shares(&facts.tokens),
+                is_whole: run.status != RunStatus::Running,
+                subtitle: facts.subtitle.clone(),
+                path: facts.path.clone(),
+            }),
             cost: facts.cost.as_ref().map(CostReport::from),
             cells: RunColumn::OF_PAGE
                 .map(|column| (column.as_str(), cell(run, column)))
@@ -394,15 +422,17 @@ impl TableRow {
 
 fn cell(run: &ListedRun, column: RunColumn) -> TableCell {
     let cost = || RunColumn::Cost.words(run);
-    let text = match (column, run.preview()) {
+    let text = match column {
         // There is room for all digits.
-        (RunColumn::Steps, Some(preview)) if preview.is_whole => units::grouped(preview.steps),
+        RunColumn::Steps if run.is_read() && run.status != RunStatus::Running => {
+            units::grouped(run.row.steps)
+        }
         _ => column.cell(run, units::now()).0,
     };
     let title = match column {
         RunColumn::Cost => cost(),
         RunColumn::Tokens if !text.is_empty() => {
-            let shares = run.preview().and_then(|preview| preview.token_shares);
+            let shares = token_shares(&run.row.tokens);
             let known: Vec<String> = [shares, cost()].into_iter().flatten().collect();
             Some(known.join(" · "))
         }

@@ -1,6 +1,6 @@
 //! Lists at three widths, with and without colour, and as fields.
 
-use tracer_insight::run_preview::RunPreview;
+use tracer_sdk::prices::CostSum;
 
 use super::*;
 use crate::terminal::tests::at_widths;
@@ -25,15 +25,13 @@ fn row(
     let run = tracer_sdk::testing::capture(|| ());
     run.save(folder.path()).unwrap();
     let summary = &tracer_runs::RunStore::new(folder.path()).list().unwrap()[0];
-    let preview = (llm_calls > 0).then(|| RunPreview {
-        steps: llm_calls + tool_calls,
-        tokens: (llm_calls > 1).then_some(1_932),
-        token_shares: None,
-        is_whole: tool_calls < 1_000,
-        subtitle: name.map(|_| "\"ORD-1042: where is my refund?\"".to_owned()),
-        path: Vec::new(),
-    });
-    let mut run = ListedRun::of_summary(summary, preview);
+    let mut run = ListedRun::of_summary(summary);
+    if llm_calls > 0 {
+        run.row.cost = Some(CostSum::default());
+        run.row.steps = llm_calls + tool_calls;
+        run.row.tokens.total_tokens = (llm_calls > 1).then_some(1_932);
+        run.row.subtitle = name.map(|_| "\"ORD-1042: where is my refund?\"".to_owned());
+    }
     run.directory.trace_id = TraceId::from_u128(id << 96 | 1).unwrap();
     run.status = status;
     run.row.name = name.map(str::to_owned);
