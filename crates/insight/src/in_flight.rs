@@ -1,10 +1,10 @@
-//! Calls that have begun and not ended, as records like the others: of them only the name and the start are known.
+//! Calls that have begun and not ended, as records like the others: as it was known when they began.
 
 use serde_json::{Map, Value};
 use tracer_runs::StartedSpan;
 use tracer_sdk::format::{EventType, Payload, Record, RecordedStatus, TraceId, Usage};
 
-/// The record of a call that has begun and not ended, with only its name known.
+/// The record of a call that has begun and not ended, as it was known when it began.
 pub(crate) fn record(run_id: TraceId, started: &StartedSpan) -> Record {
     Record {
         event_id: started.span_id.to_string(),
@@ -37,7 +37,7 @@ fn begun(started: &StartedSpan) -> Payload {
         },
         EventType::ToolCall => Payload::ToolCall {
             tool_name: started.name.clone(),
-            args: Value::Null,
+            args: started.arguments.clone().unwrap_or_default(),
             result: Value::Null,
             status,
             error: None,

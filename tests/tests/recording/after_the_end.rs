@@ -7,6 +7,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll, Waker};
 
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tracer_insight::run_steps::RunSteps;
 use tracer_sdk::format::{EventType, RecordedStatus};
@@ -532,6 +533,8 @@ fn a_span_that_others_are_in_keeps_its_kind_and_its_place_when_it_outlives_its_r
                 .find(|record| record.name == "research")
                 .unwrap();
             assert_eq!(record.outcome(), tracer_sdk::format::Outcome::Unknown);
+            let payload = serde_json::to_value(&record.payload).unwrap();
+            assert_eq!(payload["args"], json!({"q": 1}));
         }
         if let Some(mut research) = research {
             research.result(&"found");
@@ -576,4 +579,29 @@ fn what_a_run_left_open_is_a_step_of_it() {
     open.end().unwrap();
     assert_eq!(counted(), (2, 0, 1));
     assert_eq!(meta(&directory)["unfinished_spans"], Value::Null);
+}
+
+#[test]
+fn the_arguments_of_an_open_call_are_known_and_long_ones_are_cut() {
+    let data = DataDir::new();
+    let run = data.run("agent").start();
+    let written = RawValue::from_string("{\n  \"path\": \"b\"\n}".to_owned()).unwrap();
+    let _write = tool_call("write")
+        .args(&json!({"path": "a", "text": "Lorem ipsum ".repeat(10_000)}))
+        .start()
+        .unwrap();
+    let _read = tool_call("read").args(&written).start().unwrap();
+    let arguments = || {
+        let runs = tracer_runs::RunStore::new(data.path());
+        let steps = RunSteps::open(runs.newest().unwrap(), Prices::default());
+        let open = steps.in_flight.iter().map(|open| open.arguments.clone().unwrap());
+        let open: Vec<Value> = open.collect();
+        let text = open[0]["text"].as_str().unwrap();
+        assert!(text.starts_with("Lorem ipsum ") && text.len() < 17_000);
+        (open[0]["path"].clone(), open[1].clone())
+    };
+    let expected = (json!("a"), json!({"path": "b"}));
+    assert_eq!(arguments(), expected, "while the run is recorded");
+    run.finish();
+    assert_eq!(arguments(), expected, "after its end");
 }

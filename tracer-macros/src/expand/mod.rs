@@ -75,7 +75,7 @@ impl<'a> Expansion<'a> {
 
     // fn f(..) -> R { body }
     //
-    // let scope = Scope::tool(site);  Scope::arguments(&scope, ..);
+    // let scope = Scope::tool_with(site, &arguments);
     // let _guard = Scope::enter(&scope);
     // [return the refusal]
     // observed(&scope, call_once(move || -> R { body }), |scope, result| [tell the scope])

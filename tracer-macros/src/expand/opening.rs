@@ -8,6 +8,7 @@ use syn::{Expr, Ident, LitStr};
 
 use super::{Expansion, FunctionPlace, at, variable};
 use crate::options::TraceKind;
+use crate::parameters::Parameter;
 
 impl Expansion<'_> {
     /// `let scope = …;`, with the arguments if they are kept.
@@ -21,6 +22,9 @@ impl Expansion<'_> {
                 quote!(run(#site, #guardrails))
             }
             TraceKind::Tool => {
+                if let Some(opened) = self.tool_with_arguments() {
+                    return quote_spanned!(Span::mixed_site()=> let #scope = #opened;);
+                }
                 let site = self.site();
                 quote!(tool(#site))
             }
@@ -76,18 +80,35 @@ impl Expansion<'_> {
         })
     }
 
-    /// `Scope::arguments(&scope, &…);`: an object, or the one argument of what is no tool.
+    /// `{ let list = …; Scope::tool_with(&site, &list) }`: they are known before the tool starts.
+    fn tool_with_arguments(&self) -> Option<TokenStream> {
+        let (built, list) = self.list_of(self.plan.kept.as_ref()?);
+        let (site, span, door) = (self.site(), list.span(), self.door_at(list.span()));
+        let opened = quote_spanned!(span=> #door::Scope::tool_with(#site, &#list));
+        Some(quote_spanned!(Span::mixed_site()=> { #built #opened }))
+    }
+
+    /// `Scope::arguments(&scope, &…);`: an object, or the one argument.
     fn arguments(&self) -> Option<TokenStream> {
         let Self {
             plan, door, scope, ..
         } = self;
         let kept = plan.kept.as_ref()?;
-        if let ([only], false) = (kept.as_slice(), plan.kind == TraceKind::Tool) {
+        if let [only] = kept.as_slice() {
             let (name, conditions) = (only.name, &only.conditions);
             return Some(
                 quote_spanned!(at(name.span())=> #(#conditions)* #door::Scope::arguments(&#scope, &#name);),
             );
         }
+        let (built, list) = self.list_of(kept);
+        let (span, door) = (list.span(), self.door_at(list.span()));
+        let written = quote_spanned!(span=> #door::Scope::arguments(&#scope, &#list););
+        Some(quote_spanned!(Span::mixed_site()=> { #built #written }))
+    }
+
+    /// `let list = Arguments::new(); let list = Arguments::with(list, "name", &name); …`, and the list.
+    fn list_of(&self, kept: &[Parameter<'_>]) -> (TokenStream, Ident) {
+        let door = &self.door;
         // Each mention of the list has the place of its last argument: the compiler says of one place once what is wrong.
         let mut list = variable("arguments");
         let first = quote_spanned!(Span::mixed_site()=> let #list = #door::Arguments::new(););
@@ -102,9 +123,7 @@ impl Expansion<'_> {
                 quote_spanned!(span=> #(#conditions)* let #list = #door::Arguments::with(#earlier, #key, &#name);)
             })
             .collect();
-        let (span, door) = (list.span(), self.door_at(list.span()));
-        let written = quote_spanned!(span=> #door::Scope::arguments(&#scope, &#list););
-        Some(quote_spanned!(Span::mixed_site()=> { #first #(#each)* #written }))
+        (quote_spanned!(Span::mixed_site()=> #first #(#each)*), list)
     }
 
     /// The name: a literal as it is, anything else as its text.

@@ -611,6 +611,7 @@ impl SpanPlace {
             name,
             event_type: self.event_type,
             start,
+            arguments: content.draft.given_arguments(&run.redactor),
             is_holder: self.event_type != EventType::LlmCall,
             is_named: false,
             has_stand_in: false,

@@ -129,6 +129,14 @@ impl Scope {
         Self::open(OpenSpan::begin(EventType::ToolCall, site.span_name()))
     }
 
+    /// A tool call with its arguments.
+    #[must_use]
+    pub fn tool_with<T: Serialize + ?Sized>(site: &Site, arguments: &T) -> Self {
+        let mut span = OpenSpan::begin(EventType::ToolCall, site.span_name());
+        span.edit(|span| span.arguments(arguments));
+        Self::open(span)
+    }
+
     /// A model call.
     #[must_use]
     pub fn llm(model: &str, provider: Option<&str>) -> Self {
@@ -197,15 +205,11 @@ impl Scope {
         self.inner.as_ref().map(|inner| inner.context.clone())
     }
 
-    /// Records what the tool is given, or the question of the model, the agent or the run.
+    /// Records the question of the model, the agent or the run.
     pub fn arguments<T: Serialize + ?Sized>(&self, value: &T) {
-        if self.says(names::QUESTION, value) {
-            return;
+        if !self.says(names::QUESTION, value) {
+            self.edit(|span| span.prompt(value));
         }
-        self.edit(|span| match span.event_type() {
-            EventType::LlmCall => span.prompt(value),
-            _ => span.arguments(value),
-        });
     }
 
     /// Records what the tool returned, or the answer of the model, the agent or the run.

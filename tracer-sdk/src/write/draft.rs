@@ -15,6 +15,9 @@ const MAX_USER_ATTRIBUTES: usize = 128;
 /// Longest key of the user's own, in bytes.
 const MAX_KEY_BYTES: usize = 256;
 
+/// Longest arguments that are kept of a call while it is open, in bytes.
+const MAX_GIVEN_BYTES: usize = 16 * 1024;
+
 /// Capacity of its buffers that a draft keeps, in bytes and in attributes of events.
 const MAX_KEPT_BYTES: usize = 64 * 1024;
 const MAX_KEPT_ENTRIES: usize = 256;
@@ -293,6 +296,19 @@ impl Draft {
         let entries = self.event_attributes.get(event.attributes.clone())?;
         let entry = entries.iter().find(|entry| entry.key == key)?;
         Some(self.bytes_of(&entry.value.range()?))
+    }
+
+    /// The arguments of a tool as JSON text of at most [`MAX_GIVEN_BYTES`].
+    pub fn given_arguments(&self, redactor: &Redactor) -> Option<Box<str>> {
+        let text = self.event_text_of(names::events::TOOL_ARGUMENTS, names::event_keys::ARGUMENTS)?;
+        // A line of `.live` has no line breaks.
+        if text.len() <= MAX_GIVEN_BYTES && !text.contains(&b'\n') {
+            return std::str::from_utf8(text).ok().map(Box::from);
+        }
+        let value: serde_json::Value = serde_json::from_slice(text).ok()?;
+        let mut smaller = Vec::new();
+        write_json_limited(&value, redactor, MAX_GIVEN_BYTES, &mut smaller);
+        Some(String::from_utf8(smaller).ok()?.into())
     }
 
     /// The text of an attribute, UTF-8.

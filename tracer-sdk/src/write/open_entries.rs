@@ -4,6 +4,8 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::escape::push_string;
 use tracer_format::{EventType, SpanId, Timestamp};
 
@@ -18,6 +20,8 @@ pub(crate) struct OpenEntry {
     pub(crate) name: Arc<str>,
     pub(crate) event_type: EventType,
     pub(crate) start: Timestamp,
+    /// Arguments of a tool as JSON text, redacted, where they were set before it started.
+    pub(crate) arguments: Option<Box<str>>,
     /// It may hold concurrent work of others: every span but a model call.
     pub(crate) is_holder: bool,
     /// A span in the file names it as its parent.
@@ -34,6 +38,11 @@ pub(crate) struct OpenEntry {
 }
 
 impl OpenEntry {
+    /// Arguments of a tool, where they are known.
+    pub(crate) fn given_arguments(&self) -> Option<Value> {
+        serde_json::from_str(self.arguments.as_deref()?).ok()
+    }
+
     /// Appends a further line. Written by hand, because every timed span writes one.
     pub(super) fn append_line(&self, id: SpanId, out: &mut Vec<u8>) {
         out.extend_from_slice(br#"{"span_id":""#);
@@ -47,7 +56,12 @@ impl OpenEntry {
         out.extend_from_slice(self.event_type.as_str().as_bytes());
         out.extend_from_slice(br#"","start_time":""#);
         self.start.write(out);
-        out.extend_from_slice(b"\"}\n");
+        out.push(b'"');
+        if let Some(arguments) = &self.arguments {
+            out.extend_from_slice(br#","arguments":"#);
+            out.extend_from_slice(arguments.as_bytes());
+        }
+        out.extend_from_slice(b"}\n");
     }
 }
 

@@ -277,6 +277,7 @@ mod tests {
             name: "search".to_owned(),
             event_type: EventType::ToolCall,
             start_time: at.to_string().parse().unwrap(),
+            arguments: None,
         };
         let in_flight = [
             started("2100-01-01T00:00:00Z".parse().unwrap()),

@@ -75,6 +75,7 @@ fn what_is_in_flight_is_a_step_of_which_only_the_name_is_known() {
         name: "research".to_owned(),
         event_type: EventType::Unknown,
         start_time: sources[0].record.ts.parse().unwrap(),
+        arguments: None,
     };
     let record = in_flight::record(TraceId::from_u128(1).unwrap(), &plan);
     sources.insert(1, StepSource::in_flight(2, record));

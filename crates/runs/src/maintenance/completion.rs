@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Value};
 
 use crate::{StartedSpan, count_records, spans_to_events};
-use tracer_format::names::{self, Name, events};
+use tracer_format::names::{self, Name, event_keys, events};
 use tracer_format::{
     Counts, EventType, RecordedStatus, RunMeta, SpanEvent, SpanId, SpanKind, SpanRecord, StatusCode,
     StoredTime, Tags, Timestamp, TraceId,
@@ -234,6 +234,15 @@ impl Writer {
             EventType::ToolCall => {
                 set(&mut span.attributes, names::OPERATION, "execute_tool");
                 set(&mut span.attributes, names::TOOL_NAME, &open.name);
+                span.events
+                    .extend(open.arguments.as_ref().map(|arguments| SpanEvent {
+                        name: events::TOOL_ARGUMENTS.written().to_owned(),
+                        timestamp: open.start_time.clone(),
+                        attributes: Map::from_iter([(
+                            event_keys::ARGUMENTS.to_owned(),
+                            Value::from(arguments.to_string()),
+                        )]),
+                    }));
             }
             _ => {
                 span.events.push(self.exception(SPAN_MESSAGE));

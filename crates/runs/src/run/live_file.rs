@@ -110,6 +110,8 @@ pub struct StartedSpan {
     pub event_type: EventType,
     /// When it started.
     pub start_time: StoredTime,
+    /// The arguments of a tool, where they are known.
+    pub arguments: Option<Value>,
 }
 
 impl StartedSpan {
@@ -189,6 +191,8 @@ struct StartedLine {
     #[serde(default, deserialize_with = "lenient")]
     r#type: String,
     start_time: String,
+    #[serde(default)]
+    arguments: Option<Value>,
 }
 
 impl StartedLine {
@@ -202,6 +206,7 @@ impl StartedLine {
                 .find(|known| known.as_str() == self.r#type)
                 .unwrap_or(EventType::Unknown),
             start_time: self.start_time.parse().ok()?,
+            arguments: self.arguments,
         })
     }
 }

@@ -32,8 +32,8 @@ fn model() -> ModelServer {
     })
 }
 
-/// The sentence of `show` on the run of an agent that breaks, and what is below it.
-fn first_screen(recording: &str, case: &str) -> (String, String) {
+/// The recorder of an agent that broke.
+fn broken(recording: &str, case: &str) -> Recorder {
     let model = model();
     let recorder = Recorder::new()
         .env("OPENAI_BASE_URL", &format!("{}/v1", model.base()))
@@ -53,8 +53,17 @@ fn first_screen(recording: &str, case: &str) -> (String, String) {
         kill(Pid::from_raw(id.trim().parse().unwrap()), Signal::SIGKILL).unwrap();
     }
     agent.wait().unwrap();
-    let shown = recorder.tracer().args(["show", "latest"]).output().unwrap();
-    let screen = String::from_utf8(shown.stdout).unwrap();
+    recorder
+}
+
+fn tracer(recorder: &Recorder, arguments: &[&str]) -> String {
+    let output = recorder.tracer().args(arguments).output().unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The sentence of `show` on the run of an agent that breaks, and what is below it.
+fn first_screen(recording: &str, case: &str) -> (String, String) {
+    let screen = tracer(&broken(recording, case), &["show", "latest"]);
     let lines = screen.lines().skip(1).map(str::trim);
     let sentence = lines.take_while(|line| !line.contains(" steps · "));
     (sentence.collect::<Vec<_>>().join(" "), screen)
@@ -178,4 +187,28 @@ fn recorded_from_outside_the_cause_is_named() {
             ("swallowed", "Ended ok: gpt-5 → read → gpt-5.", "path=a → nothing"),
         ],
     );
+}
+
+#[test]
+fn the_arguments_of_a_call_that_was_under_way_are_in_the_run() {
+    for recording in ["hand", "attribute"] {
+        let recorder = broken(recording, "kill");
+        let called = |json: &str| {
+            let run: Value = serde_json::from_str(json).unwrap();
+            let events = run["events"].as_array().unwrap().clone();
+            let tools = events
+                .into_iter()
+                .filter(|event| event["event_type"] == "TOOL_CALL");
+            let arguments: Vec<Value> = tools.map(|tool| tool["payload"]["args"].clone()).collect();
+            (run["in_flight"][0]["arguments"].clone(), arguments)
+        };
+        let arguments = json!({"path": "a"});
+        let killed = called(&tracer(&recorder, &["show", "latest", "--json"]));
+        assert_eq!(killed, (arguments.clone(), vec![]), "{recording}");
+        let screen = tracer(&recorder, &["show", "latest"]);
+        assert!(screen.contains("path=a"), "{screen}");
+        tracer(&recorder, &["repair", "latest"]);
+        let repaired = called(&tracer(&recorder, &["show", "latest", "--json"]));
+        assert_eq!(repaired, (Value::Null, vec![arguments]), "{recording}");
+    }
 }

@@ -24,6 +24,7 @@ fn call_in_flight(started: &StartedSpan) -> Value {
         "event_type": started.event_type,
         "name": started.name,
         "start_time": started.start_time,
+        "arguments": started.arguments,
     })
 }
 

@@ -3,6 +3,7 @@
 use std::io;
 
 use serde::Serialize;
+use serde_json::Value;
 
 use super::RunState;
 use crate::emit::conventions::{exception_event, operation, structural_name};
@@ -123,6 +124,8 @@ struct UnfinishedSpan<'a> {
     name: &'a str,
     r#type: &'static str,
     start_time: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    arguments: Option<Value>,
 }
 
 impl<'a> UnfinishedSpan<'a> {
@@ -133,6 +136,7 @@ impl<'a> UnfinishedSpan<'a> {
             name: cut_to(&entry.name, 256),
             r#type: entry.event_type.as_str(),
             start_time: entry.start,
+            arguments: entry.given_arguments(),
         }
     }
 }
@@ -174,6 +178,10 @@ pub(super) fn write_unfinished(
     let mut draft = Draft::default();
     draft.flag(names::UNFINISHED);
     describe(&mut draft, entry, &run.redactor);
+    if let Some(arguments) = entry.given_arguments() {
+        draft.event(events::TOOL_ARGUMENTS, EventTime::Start);
+        draft.event_json(event_keys::ARGUMENTS, &arguments, &run.redactor);
+    }
     let name = match entry.event_type {
         EventType::LlmCall | EventType::ToolCall => &entry.name,
         _ => structural_name(&entry.name),
