@@ -9,6 +9,7 @@ mod libraries;
 mod limits;
 mod messages;
 mod nesting;
+mod readme;
 mod replay;
 mod report;
 mod runs;

@@ -39,7 +39,8 @@ fn note_for_run(info: &PanicHookInfo<'_>) {
     context.run.count_panic();
     let mut panic = Panic::now(text_of(info.payload()));
     if let Some(place) = info.location() {
-        panic.error = panic.error.at(place);
+        // As the places of other errors are written: without the column.
+        panic.error = panic.error.at(format_args!("{}:{}", place.file(), place.line()));
     }
     panic::note(panic, Backtrace::force_capture());
     if cfg!(panic = "abort") {
