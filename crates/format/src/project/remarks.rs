@@ -1,21 +1,21 @@
 //! Remarks on a step in its `meta`: ratings, guardrails, decisions, hand-overs.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::classify::passes;
 use super::flat;
-use super::values::{Lookup, parsed};
+use super::values::Lookup;
+use crate::SpanRecord;
 use crate::vocabulary::{
-    AGENT_ARGUMENTS, ANSWER_TOOL_OF_TYPE, ANSWER_TOOLS, EVALUATIONS, FLAT_EVALUATIONS, GUARDRAILS,
-    HAND_OVER_BY_ARGUMENT, HAND_OVER_TOOLS, HAND_OVERS, REMARKS, RemarkKind, VERDICTS,
+    ANSWER_TOOL_OF_TYPE, ANSWER_TOOLS, EVALUATIONS, FLAT_EVALUATIONS, GUARDRAILS, HAND_OVER_TOOLS, REMARKS,
+    RemarkKind, VERDICTS,
 };
-use crate::{Payload, SpanRecord};
 
 /// Remarks of one kind that are kept of a step.
 const MAX_REMARKS: usize = 64;
 
 /// Adds the remarks on a step to its `meta`; what its emitter has there stays.
-pub(super) fn add(span: &SpanRecord, payload: &Payload, meta: &mut Map<String, Value>) {
+pub(super) fn add(span: &SpanRecord, meta: &mut Map<String, Value>) {
     for kind in REMARKS {
         let in_events = span.events.iter().filter(|event| {
             let names = kind.events.iter().map(|(_, name)| *name);
@@ -31,10 +31,8 @@ pub(super) fn add(span: &SpanRecord, payload: &Payload, meta: &mut Map<String, V
         if is_own {
             remarks.extend(remark(kind, &span.attributes, Some(span)));
         }
-        match kind.key {
-            EVALUATIONS => remarks.extend(flat_evaluations(&span.attributes)),
-            HAND_OVERS if remarks.is_empty() => remarks.extend(handed_over(payload)),
-            _ => {}
+        if kind.key == EVALUATIONS {
+            remarks.extend(flat_evaluations(&span.attributes));
         }
         remarks.truncate(MAX_REMARKS);
         if !remarks.is_empty() {
@@ -122,42 +120,25 @@ fn flat_evaluations(attributes: &Map<String, Value>) -> Vec<Value> {
     ratings.collect()
 }
 
-/// Returns whether a tool of this name ends the work of an agent, as the form of its answer or by a hand-over to
-/// another one: it may bring no result, and has not failed then.
+/// Returns whether a tool of this name is the form of an agent's answer: it may bring no result, and has not failed then.
 ///
 /// ```
-/// use tracer_format::is_closing_tool;
+/// use tracer_format::is_answer_tool;
 ///
-/// assert!(is_closing_tool("final_answer") && is_closing_tool("transfer_to_billing"));
-/// assert!(is_closing_tool("final_result_Refund")); // Pydantic AI, where an agent has several types of answers
-/// assert!(!is_closing_tool("get_weather"));
+/// assert!(is_answer_tool("final_answer"));
+/// assert!(is_answer_tool("final_result_Refund")); // Pydantic AI, where an agent has several types of answers
+/// assert!(!is_answer_tool("get_weather"));
 /// ```
 #[must_use]
-pub fn is_closing_tool(name: &str) -> bool {
-    ANSWER_TOOLS.contains(&name)
-        || name.starts_with(ANSWER_TOOL_OF_TYPE)
-        || HAND_OVER_BY_ARGUMENT.contains(&name)
-        || agent_in_name(name).is_some()
+pub fn is_answer_tool(name: &str) -> bool {
+    ANSWER_TOOLS.contains(&name) || name.starts_with(ANSWER_TOOL_OF_TYPE)
 }
 
-/// The agent that a tool of this name hands over to.
+/// The agent that a tool of this name hands over to, where there is one of that name.
 pub(super) fn agent_in_name(tool: &str) -> Option<&str> {
     let rest = |beginning: &&str| tool.strip_prefix(*beginning);
     HAND_OVER_TOOLS
         .iter()
         .find_map(rest)
         .filter(|agent| !agent.is_empty())
-}
-
-/// To whom a tool call handed over, by its name or its arguments.
-fn handed_over(payload: &Payload) -> Option<Value> {
-    let Payload::ToolCall { tool_name, args, .. } = payload else {
-        return None;
-    };
-    if HAND_OVER_BY_ARGUMENT.contains(&tool_name.as_str()) {
-        let args = parsed(args);
-        let agent = AGENT_ARGUMENTS.iter().find_map(|key| args.get(key)?.as_str());
-        return Some(json!({ "to": agent }));
-    }
-    agent_in_name(tool_name).map(|agent| json!({ "to": agent }))
 }

@@ -203,3 +203,58 @@ pub(crate) const KINDS: &[KindRule] = rules! {
     OtelGenAi: [Test::Has(&["gen_ai.system", "gen_ai.provider.name"]), Test::HasNot("gen_ai.agent.name")]
         => LlmCall;
 };
+
+/// Spans `CLASS.METHOD` that a library writes for inner steps of its own: they are no rows, and what is in them stands in what is
+/// around them. A step of the user's own workflow has a class of its own.
+#[derive(Debug)]
+pub(crate) struct InnerSteps {
+    /// The library's instrumentation scope.
+    pub(crate) scope: &'static str,
+    /// Its classes; any where there is none.
+    pub(crate) classes: &'static [&'static str],
+    pub(crate) methods: &'static [&'static str],
+}
+
+/// The inner steps, by library.
+pub(crate) const INNER_STEPS: &[InnerSteps] = &[
+    InnerSteps {
+        scope: LLAMA_INDEX,
+        classes: &[
+            "AgentWorkflow",
+            "BaseWorkflowAgent",
+            "CodeActAgent",
+            "FunctionAgent",
+            "ReActAgent",
+        ],
+        methods: &[
+            "init_run",
+            "setup_agent",
+            "run_agent_step",
+            "parse_agent_output",
+            "call_tool",
+            "aggregate_tool_results",
+        ],
+    },
+    InnerSteps {
+        scope: LLAMA_INDEX,
+        classes: &[],
+        methods: &["_prepare_chat_with_tools"],
+    },
+];
+
+const LLAMA_INDEX: &str = "openinference.instrumentation.llama_index";
+
+impl InnerSteps {
+    /// Returns whether a span of this name and scope is one.
+    pub(crate) fn fit(&self, scope: &str, name: &str) -> bool {
+        self.scope == scope
+            && name.split_once('.').is_some_and(|(class, method)| {
+                self.methods.contains(&method) && (self.classes.is_empty() || self.classes.contains(&class))
+            })
+    }
+}
+
+/// Structure of a library that has a kind and, where it says anything, content.
+pub(crate) const STRUCTURE: Test = Test::Word("openinference.span.kind", &["AGENT", "CHAIN"]);
+/// The content of such spans.
+pub(crate) const CONTENT_OF_STEPS: [&str; 2] = ["input.value", "output.value"];

@@ -13,8 +13,8 @@ use super::fields::{
     CALL_ID, ERROR_MESSAGE, ERROR_TYPE, FAILURES, FINISH_REASON, FIRST_CHUNK, FieldSource, IMPLIED_PROVIDERS,
     MODEL, NO_CALL_ID, PROVIDER, RESPONSE_ID, RESPONSE_MODEL, RUN_NAME, SourceForm, TEMPERATURE, TOOL_NAME,
 };
-use super::kinds::{KINDS, Pattern, Test};
-use super::remarks::{FLAT_EVALUATIONS, HAND_OVER_BY_ARGUMENT, HAND_OVER_TOOLS, REMARKS};
+use super::kinds::{INNER_STEPS, KINDS, Pattern, Test};
+use super::remarks::{ANSWER_TOOL_OF_TYPE, ANSWER_TOOLS, FLAT_EVALUATIONS, REMARKS};
 use super::tokens::{CACHE_BESIDE_INPUT, COUNTS, Count, NESTED_USAGES, THOUGHTS_BESIDE_OUTPUT};
 use super::usage_object::{Part, all_parts};
 
@@ -313,12 +313,31 @@ fn page() -> String {
         .collect();
     let _ = writeln!(
         page,
-        "\nRatings are read from the flattened lists {}, too. A tool whose name begins with {}, or is {}, hands over to another \
-         agent: without a result its outcome is not unknown. The same holds of LangGraph's `ParentCommand`.",
+        "\nRatings are read from the flattened lists {}, too. A tool whose name is {}, or begins with {}, is the form of an \
+         agent's answer: without a result its outcome is not unknown. A tool that LangGraph's `ParentCommand` ended is a hand-over, \
+         and has not failed.",
         flat.join(", "),
-        listed(&HAND_OVER_TOOLS),
-        listed(&HAND_OVER_BY_ARGUMENT),
+        listed(&ANSWER_TOOLS),
+        code(ANSWER_TOOL_OF_TYPE),
     );
+    page.push_str(
+        "\n## Inner steps of libraries\n\nSpans `CLASS.METHOD` that a library writes for itself are no rows, unless they failed: what \
+         is in them stands in what is around them. They stay in the log. Of two spans of OpenInference without content, one in the \
+         other and with one name, the outer one is the row.\n\n| scope | class | method |\n|---|---|---|\n",
+    );
+    for steps in INNER_STEPS {
+        let classes = if steps.classes.is_empty() {
+            "any".to_owned()
+        } else {
+            listed(steps.classes)
+        };
+        let _ = writeln!(
+            page,
+            "| `{}` | {classes} | {} |",
+            steps.scope,
+            listed(steps.methods)
+        );
+    }
     page.push_str("\n## Fields, by vocabulary\n");
     for (vocabulary, rows) in VocabularyRows::all().0 {
         let _ = write!(

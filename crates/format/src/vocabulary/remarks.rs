@@ -25,8 +25,6 @@ pub(crate) struct RemarkKind {
 pub(crate) const EVALUATIONS: &str = "evaluations";
 /// The key of what guardrails found.
 pub(crate) const GUARDRAILS: &str = "guardrails";
-/// The key of what handed over to another agent.
-pub(crate) const HAND_OVERS: &str = "hand_overs";
 
 /// The kinds of remarks.
 pub(crate) const REMARKS: &[RemarkKind] = &[
@@ -194,7 +192,7 @@ pub(crate) const REMARKS: &[RemarkKind] = &[
         ],
     },
     RemarkKind {
-        key: HAND_OVERS,
+        key: "hand_overs",
         events: &[],
         spans: &[
             (
@@ -255,23 +253,3 @@ pub(crate) const HAND_OVER_TOOLS: [&str; 6] = [
 pub(crate) const ANSWER_TOOLS: [&str; 3] = ["final_answer", "final_result", "finish"];
 /// Beginning of the names of those of Pydantic AI where an answer has one of several types, which the rest names.
 pub(crate) const ANSWER_TOOL_OF_TYPE: &str = "final_result_";
-
-/// Tools whose argument names the agent.
-pub(crate) const HAND_OVER_BY_ARGUMENT: [&str; 5] = [
-    "handoff",
-    "transfer_to_agent",
-    "handoff_to_agent",
-    "hand_off_to_agent",
-    "delegate_to_agent",
-];
-
-/// The arguments of these that name it.
-pub(crate) const AGENT_ARGUMENTS: [&str; 7] = [
-    "agent_name",
-    "agent",
-    "to_agent",
-    "to",
-    "target",
-    "recipient",
-    "next_agent",
-];

@@ -203,21 +203,7 @@ fn decisions_about_tool_calls_are_kept() {
 
 #[test]
 fn agents_that_hand_over_say_to_whom() {
-    let tool = |name: &str, arguments: Value| {
-        json!({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name,
-        "gen_ai.tool.call.arguments": arguments.to_string(), "tracer.derived": true})
-    };
     let cases = [
-        (tool("transfer_to_billing", json!({})), json!({"to": "billing"})),
-        (
-            tool("transfer_to_agent", json!({"agent_name": "billing"})),
-            json!({"to": "billing"}),
-        ),
-        (
-            tool("handoff", json!({"target": "billing", "reason": "money"})),
-            json!({"to": "billing"}),
-        ),
-        (tool("delegate_to_billing", json!({})), json!({"to": "billing"})),
         (
             json!({"gen_ai.operation.name": "handoff", "gen_ai.handoff.from_agent": "triage", "gen_ai.handoff.to_agent": "billing"}),
             json!({"from": "triage", "to": "billing"}),
@@ -234,9 +220,16 @@ fn agents_that_hand_over_say_to_whom() {
             json!({ "hand_overs": [expected] }),
             "{stored}"
         );
-        // What only messages show has no result, and needs none.
         assert_eq!(record.outcome(), Outcome::Ok, "{stored}");
     }
+    let tool = |name: &str, arguments: Value| {
+        json!({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name,
+        "gen_ai.tool.call.arguments": arguments.to_string(), "tracer.derived": true})
+    };
+    // A bank's tool may have such a name: whether it ran is not known without a result.
+    let transfer = of_span("x", &tool("transfer_to_savings", json!({"sum": 2})), &[]);
+    assert_eq!(Value::Object(remarks(&transfer)), json!({}));
+    assert_eq!(transfer.outcome(), Outcome::Unknown);
     let parent = json!({"exception.type": "langgraph.errors.ParentCommand", "exception.message": "Command(goto='billing')"});
     let mut tool = tool("lookup", json!({}));
     tool["error.type"] = "langgraph.errors.ParentCommand".into();

@@ -12,6 +12,7 @@ mod arguments;
 mod entry;
 mod folds;
 mod groups;
+mod inner_steps;
 mod joins;
 mod places;
 mod report;
@@ -105,10 +106,13 @@ pub fn correlate(
     arguments: impl FnMut(LinePlace) -> Option<ReportedArguments>,
 ) -> Correlation {
     let mut found = Correlation::default();
-    if reports.len() < 2 {
+    if reports.len() < 2 && !reports.iter().any(|report| report.is_inner_step) {
         return found;
     }
-    let numbered = NumberedReport::all(reports);
+    let inner_steps = inner_steps::find(reports);
+    let is_row = |report: &CallReport| !inner_steps.contains_key(&report.span_id);
+    let mut numbered = NumberedReport::all(reports);
+    numbered.retain(|report| is_row(report));
     let mut groups = Groups::of(reports);
     let mut steps = folds::fold(&numbered, &ancestor, &mut groups);
     let calls: Vec<NumberedReport<'_>> = numbered
@@ -135,6 +139,10 @@ pub fn correlate(
     }
     found.find_attempts(reports);
     places::place(&mut found, reports, &joined, &evidence, &ancestor);
+    for report in reports.iter().filter(|report| !is_row(report)) {
+        found.of(report.place.line).role = SpanRole::Leftover;
+    }
+    found.leave_out(&inner_steps);
     found
 }
 
@@ -233,6 +241,25 @@ impl Correlation {
             self.calls.insert(other.span_id, first.span_id);
         }
         self.of(first.place.line).repeats = others.iter().map(|other| other.place).collect();
+    }
+
+    /// Makes what is in these spans be in what is around them.
+    fn leave_out(&mut self, inner_steps: &HashMap<SpanId, SpanId>) {
+        let mut around: HashMap<SpanId, SpanId> = HashMap::new();
+        for span in inner_steps.keys() {
+            let mut passed = Vec::new();
+            let mut at = *span;
+            // Each span is passed once, also where spans are in each other.
+            while let Some(outer) = inner_steps.get(&at).filter(|_| !around.contains_key(&at)) {
+                around.insert(at, at);
+                passed.push(at);
+                at = *outer;
+            }
+            let end = around.get(&at).copied().unwrap_or(at);
+            let end = self.calls.get(&end).copied().unwrap_or(end);
+            around.extend(passed.into_iter().map(|span| (span, end)));
+        }
+        self.calls.extend(around);
     }
 
     fn of(&mut self, line: u64) -> &mut FoundSpan {

@@ -3,7 +3,8 @@
 use std::ops::Deref;
 
 use super::super::classify::{
-    has_answer, has_arguments, has_prompt, has_result, is_fetch, is_of_the_format, source_text, tool_name,
+    has_answer, has_arguments, has_prompt, has_result, is_fetch, is_of_the_format, passes, source_text,
+    tool_name,
 };
 use super::super::model_name::normal_model_name;
 use super::super::outcome::{has_reply, outcome};
@@ -14,7 +15,10 @@ use super::super::view::SpanView;
 use crate::loops::{is_agent, mix, of_text};
 use crate::names;
 use crate::project::correlate::LinePlace;
-use crate::vocabulary::{AGENT_NAME, CALL_ID, MODEL, NO_CALL_ID, RESPONSE_ID, RESPONSE_MODEL, SOURCE};
+use crate::vocabulary::{
+    AGENT_NAME, CALL_ID, CONTENT_OF_STEPS, INNER_STEPS, MODEL, NO_CALL_ID, RESPONSE_ID, RESPONSE_MODEL,
+    SOURCE, STRUCTURE,
+};
 use crate::{EventType, Outcome, SpanId, Timestamp, Usage};
 
 /// The [`names::SOURCE`] of what the proxy saw.
@@ -68,6 +72,10 @@ pub struct CallReport {
     pub(super) is_addition: bool,
     /// `true` when it replaces a span that had not ended when its run did.
     pub(super) is_stand_in: bool,
+    /// `true` when a library wrote it for a step of its own.
+    pub(super) is_inner_step: bool,
+    /// `true` when a library says nothing of it but its name.
+    pub(super) is_bare: bool,
     /// `true` when it fetched an answer again, which another call created.
     pub(super) is_fetch: bool,
     /// Rank of the amount of information; the higher, the more.
@@ -112,8 +120,8 @@ pub fn is_own_call(span: &impl SpanView) -> bool {
 }
 
 /// Returns whether a span may be a report of what another span is: a call that no recorder of this format made, an
-/// agent, the row of a conversation, the stand-in of a span that outlived its run, and what is no call and came after
-/// the run's end, perhaps in the place of a stand-in.
+/// agent, the row of a conversation, the stand-in of a span that outlived its run, what is no call and came after the
+/// run's end, perhaps in the place of a stand-in, and what a library wrote for itself.
 pub fn may_be_reported_twice(span: &impl SpanView, event_type: EventType) -> bool {
     match event_type {
         EventType::LlmCall | EventType::ToolCall => {
@@ -125,6 +133,8 @@ pub fn may_be_reported_twice(span: &impl SpanView, event_type: EventType) -> boo
             marks.iter().any(|mark| facts.has(mark.written()))
                 || is_agent(|key| facts.text_at(key))
                 || conversation_of(&facts) > 0
+                || is_inner_step(span, &facts)
+                || is_bare(span, &facts)
         }
         _ => false,
     }
@@ -228,6 +238,8 @@ impl CallReport {
             is_derived: is_derived && is_of_proxy,
             is_addition: is_derived && !is_of_proxy,
             is_stand_in: facts.has(names::UNFINISHED.written()),
+            is_inner_step: is_inner_step(span, &facts),
+            is_bare: is_bare(span, &facts),
             is_fetch: event_type == EventType::LlmCall && is_fetch(&facts),
             richness: richness + u8::from(is_own),
         })
@@ -264,6 +276,17 @@ impl CallReport {
         let has_tokens = self.usage.parts().into_iter().flatten().any(|tokens| tokens > 0);
         has_content || self.id != 0 || has_tokens
     }
+}
+
+/// Returns whether a library wrote a span for a step of its own, which no program that uses it knows.
+fn is_inner_step(span: &impl SpanView, facts: &impl Lookup) -> bool {
+    let scope = facts.text_at(names::SCOPE.written());
+    scope.is_some_and(|scope| INNER_STEPS.iter().any(|steps| steps.fit(scope, span.name())))
+}
+
+/// Returns whether a library says nothing of a span but its name.
+fn is_bare(span: &impl SpanView, facts: &impl Lookup) -> bool {
+    passes(&STRUCTURE, span.name(), facts) && !CONTENT_OF_STEPS.iter().any(|key| facts.says(key))
 }
 
 fn is_of_proxy(facts: &impl Lookup) -> bool {

@@ -2,6 +2,7 @@
 
 mod calls;
 mod generated;
+mod inner_steps;
 mod libraries;
 mod measured;
 mod order;

@@ -1,0 +1,109 @@
+//! Spans that libraries write for inner steps of their own are no rows.
+
+use serde_json::{Value, json};
+
+use super::{attributes, child, failed, root};
+use crate::{Record, SpanRecord, StatusCode};
+
+const LLAMA_INDEX: &str = "openinference.instrumentation.llama_index";
+
+/// A span: its number, that of its parent (1 is the root), its name, its kind and its content.
+fn span(number: u64, parent: u64, name: &str, kind: &str, content: Option<&str>) -> SpanRecord {
+    let mut stored = attributes(json!({"openinference.span.kind": kind, "otel.scope.name": LLAMA_INDEX}));
+    stored.extend(content.map(|content| ("input.value".to_owned(), json!(content))));
+    SpanRecord {
+        span_id: format!("{number:016x}").parse().unwrap(),
+        parent_span_id: Some(format!("{parent:016x}").parse().unwrap()),
+        status_code: StatusCode::Unset,
+        ..child(name, Value::Object(stored))
+    }
+}
+
+/// The rows, each as `name in parent`.
+fn rows(mut spans: Vec<SpanRecord>) -> Vec<String> {
+    spans.push(SpanRecord {
+        span_id: "0000000000000001".parse().unwrap(),
+        ..root(json!({}))
+    });
+    let records = super::spans_to_events(&spans);
+    let shown = records
+        .iter()
+        .filter(|record| record.parent_id.is_some() && !record.is_leftover());
+    let name = |id: &str| {
+        let parent = records.iter().find(|record| record.event_id == id);
+        parent.map_or("?", |record| &*record.name)
+    };
+    let words = |record: &Record| {
+        format!(
+            "{} in {}",
+            record.name,
+            name(record.parent_id.as_deref().unwrap_or(""))
+        )
+    };
+    shown.map(words).collect()
+}
+
+#[test]
+fn what_is_in_an_inner_step_stands_in_what_is_around_it() {
+    let run = || {
+        vec![
+            span(2, 1, "FunctionAgent.run", "CHAIN", Some("{}")),
+            span(3, 2, "BaseWorkflowAgent.run_agent_step", "CHAIN", Some("{}")),
+            span(4, 3, "OpenAI._prepare_chat_with_tools", "LLM", Some("{}")),
+            span(5, 3, "OpenAI.achat", "LLM", Some("{}")),
+            span(6, 2, "BaseWorkflowAgent.call_tool", "CHAIN", Some("{}")),
+            span(7, 6, "BaseWorkflowAgent.call_tool", "CHAIN", Some("{}")),
+            span(8, 7, "FunctionTool.acall", "TOOL", Some("{}")),
+            span(9, 2, "MyFlow.call_tool", "CHAIN", Some("{}")),
+        ]
+    };
+    let expected = [
+        "FunctionAgent.run in run",
+        "OpenAI.achat in FunctionAgent.run",
+        "FunctionTool.acall in FunctionAgent.run",
+        "MyFlow.call_tool in FunctionAgent.run",
+    ];
+    assert_eq!(rows(run()), expected);
+    let mut backwards = run();
+    backwards.reverse();
+    let mut shown = rows(backwards);
+    shown.sort_unstable();
+    let mut expected = expected.map(str::to_owned);
+    expected.sort_unstable();
+    assert_eq!(shown, expected, "lines in another order");
+}
+
+#[test]
+fn one_that_failed_and_one_of_another_library_stay() {
+    let alone = || span(2, 1, "BaseWorkflowAgent.setup_agent", "CHAIN", Some("{}"));
+    assert_eq!(rows(vec![alone()]), Vec::<String>::new());
+    assert_eq!(rows(vec![failed(alone(), "no tools")]).len(), 1);
+    let mut other = alone();
+    other.attributes["otel.scope.name"] = json!("my.own");
+    assert_eq!(rows(vec![other]).len(), 1);
+}
+
+#[test]
+fn a_span_without_content_in_one_of_its_name_is_no_row() {
+    let twice = |outer: Option<&str>, inner: Option<&str>, name: &str| {
+        rows(vec![
+            span(2, 1, "Agent workflow", "AGENT", outer),
+            span(3, 2, name, "CHAIN", inner),
+            span(4, 3, "turn", "CHAIN", None),
+        ])
+    };
+    let one = ["Agent workflow in run", "turn in Agent workflow"];
+    assert_eq!(twice(None, None, "Agent workflow"), one);
+    assert_eq!(twice(None, None, "Another").len(), 3);
+    assert_eq!(twice(None, Some("{}"), "Agent workflow").len(), 3);
+    assert_eq!(twice(Some("{}"), None, "Agent workflow").len(), 3);
+}
+
+#[test]
+fn spans_in_each_other_come_to_an_end() {
+    let circle = [(3, 4), (4, 3)]
+        .map(|(number, parent)| span(number, parent, "FunctionAgent.init_run", "CHAIN", Some("{}")));
+    let mut spans = circle.to_vec();
+    spans.push(span(5, 4, "get_weather", "TOOL", Some("{}")));
+    assert_eq!(rows(spans), ["get_weather in FunctionAgent.init_run"]);
+}
