@@ -190,7 +190,7 @@ def differences(recorded, has_telemetry):
     if len(calls) != len(served):
         yield f"{len(calls)} model calls, {len(served)} served"
     responses = [call["payload"]["response"] for call in calls]
-    if not all(contains(responses, asked["arguments"]["city"]) for call in served for asked in call["tool_calls"]):
+    if not all(contains(responses, asked["arguments"].get("city", asked["name"])) for call in served for asked in call["tool_calls"]):
         yield "answers lack the tools that they ask for"
     usages = [(call["payload"]["usage"].get("prompt_tokens"), call["payload"]["usage"].get("completion_tokens")) for call in calls]
     tokens = Counter(usage for usage in usages if None not in usage)

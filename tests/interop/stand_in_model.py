@@ -120,7 +120,9 @@ class StandIn:
         if shell and command:
             return Plan(call, calls=[{"id": f"call_{call}_0", "name": shell, "arguments": SHELLS[shell](command.group(1))}], usage=usage)
         if tool and cities:
-            calls = [{"id": f"call_{call}_{index}", "name": tool, "arguments": {"city": city}} for index, city in enumerate(cities)]
+            # Hand-overs to another agent take no arguments.
+            calls = [{"id": f"call_{call}_{index}", "name": tool, "arguments": {} if tool.startswith("transfer_to_") else {"city": city}}
+                     for index, city in enumerate(cities)]
             return Plan(call, calls=calls, usage=usage)
         return Plan(call, text="Ask me about the weather of a city.", usage=usage)
 
