@@ -214,16 +214,6 @@ impl RunMeta {
         self.additional.get(COUNTS_EXACT) != Some(&Value::Bool(false))
     }
 
-    /// Returns whether every span of the run is in its log: neither lost, nor another process's that may have died.
-    ///
-    /// ```
-    /// assert!(tracer_sdk::testing::capture(|| ()).meta.has_all_spans());
-    /// ```
-    #[must_use]
-    pub fn has_all_spans(&self) -> bool {
-        self.has_exact_counts() && self.dropped().is_none()
-    }
-
     /// The spans that the emitter could not write; `None` when it wrote all.
     ///
     /// ```

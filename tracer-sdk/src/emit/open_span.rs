@@ -472,6 +472,7 @@ impl OpenSpan {
                     .unwrap_or_else(|| run.clock.before(end, content.duration)),
                 end,
                 error: content.error.as_ref().map(|error| error.message.as_str()),
+                may_have_children: place.is_entered.load(Ordering::Relaxed),
             };
             #[cfg(feature = "prices")]
             let mut spend = None;

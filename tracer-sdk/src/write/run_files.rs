@@ -13,7 +13,7 @@ use super::files::{FileSystem, try_twice};
 use super::late_spans::LateSpans;
 use super::live_file::{LiveFileWriter, LiveHeader};
 use super::log::{AppendOutcome, Batch, Owner, SpanLog};
-use super::losses::Losses;
+use super::losses::{Losses, LostParent};
 use super::meta_file::{meta_text, replace_text};
 use super::open_entries::{IdHasher, OpenEntries, OpenEntry};
 use tracer_format::meta::{COUNTS_EXACT, DROPPED, LEFT_OUT, LOOPS, UNATTACHED, UNFINISHED_SPANS};
@@ -69,6 +69,14 @@ pub(crate) struct EndedSpan<'a> {
     pub(crate) end: Timestamp,
     /// The message of the error that the span ended with.
     pub(crate) error: Option<&'a str>,
+    pub(crate) may_have_children: bool,
+}
+
+/// A line that waits in the log's batch.
+#[derive(Debug)]
+struct PendingLine {
+    event_type: EventType,
+    as_parent: Option<LostParent>,
 }
 
 /// The files of a run.
@@ -100,8 +108,8 @@ pub(crate) struct RunFiles {
     pub(crate) owner_has_ended: bool,
     directory_made: bool,
     meta_written: bool,
-    /// The types of the lines that wait in the log's batch.
-    pending: Vec<EventType>,
+    /// The lines that wait in the log's batch.
+    pending: Vec<PendingLine>,
     /// Number of lines in the file.
     pub(crate) written: u64,
     /// Sum of their counts.
@@ -233,7 +241,8 @@ impl RunFiles {
         Some(entry)
     }
 
-    /// Appends the line of a span. `meta.json` appears with the first one.
+    /// Appends the line of a span. `meta.json` appears with the first one. A span that may have children says what a
+    /// stand-in for it would need.
     pub(crate) fn append(&mut self, line: &[u8], span: &EndedSpan<'_>) -> io::Result<()> {
         if !self.open.is_empty() {
             self.remove_open(span.id);
@@ -242,13 +251,26 @@ impl RunFiles {
             }
         }
         self.last_end = self.last_end.max(span.end);
+        let as_parent = span.may_have_children.then(|| LostParent {
+            id: span.id,
+            parent: span.parent,
+            name: self.shared_name(span.name),
+            start: span.start,
+            end: span.end,
+        });
         if let Err(error) = self.make_directory() {
             self.losses.add(1, &error);
+            if let Some(parent) = as_parent {
+                self.losses.keep_parent(parent);
+            }
             return Err(error);
         }
         // Without `meta.json` a span is still worth having: the file is tried again with the next one.
         let described = self.describe();
-        self.pending.push(span.event_type);
+        self.pending.push(PendingLine {
+            event_type: span.event_type,
+            as_parent,
+        });
         let appended = self.log.append(line);
         self.settle(appended).and(described)
     }
@@ -378,7 +400,7 @@ impl RunFiles {
         let mut live = self.live.take();
         self.is_complete = true;
         let checked = self.check_log();
-        let whole = whole && checked.is_ok();
+        let whole = whole && checked.is_ok() && !self.losses.forgot_parents();
         let others_wrote = self.others_wrote();
         let described = self.describe_end(&ending, whole);
         let removed = match &mut live {
@@ -497,8 +519,12 @@ impl RunFiles {
         let handled = usize::try_from(appended.written + lost).unwrap_or(usize::MAX);
         let written = usize::try_from(appended.written).unwrap_or(usize::MAX);
         let handled = handled.min(self.pending.len());
-        for event_type in self.pending.drain(..handled).take(written) {
-            self.counts.count(event_type);
+        for (position, pending) in self.pending.drain(..handled).enumerate() {
+            if position < written {
+                self.counts.count(pending.event_type);
+            } else if let Some(parent) = pending.as_parent {
+                self.losses.keep_parent(parent);
+            }
         }
         self.written += appended.written;
         match appended.lost {

@@ -210,7 +210,7 @@ impl RunSteps {
                 self.index.line_problems()
             } else {
                 let meta = self.meta.as_ref().ok();
-                let has_all_spans = meta.is_none_or(RunMeta::has_all_spans);
+                let has_all_spans = meta.is_none_or(RunMeta::has_exact_counts);
                 self.index.problems(meta.map(|meta| meta.status), has_all_spans)
             };
             let of_meta = self.meta.as_ref().err().cloned().unwrap_or_default();

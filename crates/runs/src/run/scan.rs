@@ -46,7 +46,7 @@ impl RunScan {
         let (mut index, mut more_problems) = (LogIndex::empty(Path::new(""), None), 0);
         if !is_unsupported {
             index = read_log(meta.trace_id, meta.status == Some(RecordedStatus::Running));
-            let has_all_spans = meta.meta.as_ref().is_none_or(RunMeta::has_all_spans);
+            let has_all_spans = meta.meta.as_ref().is_none_or(RunMeta::has_exact_counts);
             let (of_log, more) = index.problems(meta.status, has_all_spans);
             problems.extend(of_log);
             more_problems = more;

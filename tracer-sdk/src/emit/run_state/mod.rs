@@ -552,9 +552,9 @@ impl RunState {
         draft.flag(names::AFTER_END);
         self.write_span_line(line, &span, draft);
         files.drop_nested(recording::take_dropped());
-        let appended = self
-            .write_stand_ins(&mut files, span.parent, span.end)
-            .and_then(|()| files.append_late(line, counted_as));
+        let parents = root::write_lost_parents(self, &mut files)
+            .and_then(|()| self.write_stand_ins(&mut files, span.parent, span.end));
+        let appended = parents.and_then(|()| files.append_late(line, counted_as));
         let recorded = match &appended {
             Ok(()) => RecordOutcome::AfterEnd,
             Err(_) => RecordOutcome::Nowhere,
@@ -657,12 +657,14 @@ impl RunState {
         let end = end.max(files.last_end);
         let flushed = files.flush_at_end();
         let ended = if self.place.joined {
+            let parents = root::write_lost_parents(self, &mut files);
             // The other process may have ended the run since, which is also why something was lost.
-            if self.has_reached_end(&mut files) {
+            let dropped = if self.has_reached_end(&mut files) {
                 files.settle_losses()
             } else {
                 root::write_dropped(self, &mut files, end)
-            }
+            };
+            parents.and(dropped)
         } else {
             self.write_end(&mut files, end)
         };
@@ -677,6 +679,7 @@ impl RunState {
             .map(|mut progress| (progress.take_exceptions(), progress.loops(), progress.left_out()))
             .unwrap_or_default();
         files.losses.leave_out(left_out);
+        let parents = root::write_lost_parents(self, files);
         let unfinished = self.write_named_open_spans(files, end);
         // The run ends last, whatever another thread or process recorded meanwhile.
         let ended_at = exceptions
@@ -691,7 +694,7 @@ impl RunState {
             .for_each(|entry| entry.outlives_run = true);
         let open = in_order(&files.open);
         let rooted = root::write_root(self, files, &exceptions, &counts, &open, ended_at);
-        let whole = unfinished.is_ok() && rooted.is_ok();
+        let whole = parents.is_ok() && unfinished.is_ok() && rooted.is_ok();
         let status = if exceptions.is_empty() {
             RecordedStatus::Ok
         } else {
@@ -715,7 +718,7 @@ impl RunState {
             unattached: unattached::ambiguous_records().saturating_sub(self.unattached_before),
         };
         let finished = files.finish(ending, whole);
-        unfinished.and(rooted).and(finished)
+        parents.and(unfinished).and(rooted).and(finished)
     }
 
     /// Writes stand-ins for the open spans that spans in the file name as their parent.

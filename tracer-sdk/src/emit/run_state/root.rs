@@ -192,6 +192,18 @@ pub(super) fn write_unfinished(
     Ok(())
 }
 
+/// Writes stand-ins for lost spans that others name as their parent: a completed run has no missing parent.
+pub(super) fn write_lost_parents(run: &RunState, files: &mut RunFiles) -> io::Result<()> {
+    for lost in files.losses.take_parents() {
+        let mut draft = Draft::default();
+        draft.word(names::LOST, "true");
+        let name = structural_name(&lost.name);
+        let span = (lost.id, lost.parent, name);
+        write_stand_in(run, files, span, (lost.start, lost.end), draft)?;
+    }
+    Ok(())
+}
+
 /// Reports to the process that started this run how many spans this one lost, which only joined it: the other one writes
 /// `meta.json`.
 pub(super) fn write_dropped(run: &RunState, files: &mut RunFiles, now: Timestamp) -> io::Result<()> {
@@ -245,6 +257,7 @@ pub(super) fn write_loop_warning(run: &RunState, warning: &LoopWarning<SpanId>, 
         start: now,
         end: now,
         error: None,
+        may_have_children: false,
     };
     run.write(&span, &mut draft);
 }
