@@ -10,7 +10,7 @@
 use std::path::Path;
 use std::{env, fs, io};
 
-const GUIDES: [&str; 1] = ["instrument-your-agent.md"];
+const GUIDES: [&str; 1] = ["instrument-rust.md"];
 /// What every example of a guide may use.
 const WORLD: &str = "# use tracer_tests::guide::*;";
 

@@ -1,4 +1,4 @@
-"""What a bucket costs as a team grows: a simulation of the requests of a day, with a public list price. Its table is in docs/a-teams-runs-in-one-bucket.md.
+"""What a bucket costs as a team grows: a simulation of the requests of a day, with a public list price. Its table is in docs/share-runs.md.
 
 With --check, fail where the guide shows another table. What a run, a batch and a reader request is what the tests of crates/ship count.
 """
@@ -9,7 +9,7 @@ import random
 import sys
 from pathlib import Path
 
-GUIDE = Path(__file__).resolve().parents[2] / "docs" / "a-teams-runs-in-one-bucket.md"
+GUIDE = Path(__file__).resolve().parents[2] / "docs" / "share-runs.md"
 BEGIN, END = "<!-- growth: tests/interop/growth.py -->\n```text\n", "```\n<!-- /growth -->"
 
 # Amazon S3 Standard, us-east-1, list price in dollars.

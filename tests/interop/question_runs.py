@@ -1,4 +1,4 @@
-"""Runs of several agents over several days, with everything that the ten questions of docs/ask-questions-over-your-runs.md ask about: failures, calls that are
+"""Runs of several agents over several days, with everything that the ten questions of docs/read-runs.md ask about: failures, calls that are
 tried again, loops, caches, costs, commits, runs without an answer. The same seed gives the same runs.
 """
 

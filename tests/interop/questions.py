@@ -1,4 +1,4 @@
-"""Ask the ten questions of docs/query-a-bucket-with-sql.md of a bucket, and compare the answers with those of `tracer stats`, `tracer search` and `tracer list`.
+"""Ask the ten questions of docs/sql.md of a bucket, and compare the answers with those of `tracer stats`, `tracer search` and `tracer list`.
 
 ClickHouse (the package chdb) reads the bucket from SeaweedFS by its own S3 client; DuckDB reads the same runs from a folder. The SQL is that of the guide.
 """
@@ -19,7 +19,7 @@ from chdb import session
 from bucket import KEY, SECRET, Shippers, Store
 from question_runs import write_runs
 
-GUIDE = Path(__file__).resolve().parents[2] / "docs" / "query-a-bucket-with-sql.md"
+GUIDE = Path(__file__).resolve().parents[2] / "docs" / "sql.md"
 RUNS = 200
 # Percentiles of the calls of a tool are kept to half a percent, and SQL counts whole milliseconds.
 PERCENTILE_TOLERANCE = 0.006

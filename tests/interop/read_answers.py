@@ -6,7 +6,7 @@ Only what the conformance test compares: the text, the tools that are called, th
 import json
 from dataclasses import dataclass, field
 
-# How the path of each API ends that the proxy reads; `docs/proxy.md` names them.
+# How the path of each API ends that the proxy reads; `docs/record-any-agent.md` names them.
 PATHS = {
     "/chat/completions": "chat", "/completions": "completions", "/responses": "responses", "/embeddings": "embeddings",
     "/messages": "messages", ":generateContent": "gemini", ":streamGenerateContent": "gemini", "/api/chat": "ollama",

@@ -1,5 +1,5 @@
 """Run agents on Rust frameworks in every way that their users may record them, alone and three conversations at once, and write
-the table into docs/tracing-layer.md.
+the table into docs/frameworks.md.
 
 Whoever reports, and however many do: model calls, tokens, arguments, results and outcomes are those that the stand-in for the
 model served, in the sums of `tracer list` and in the records, and no two conversations are in one place.
@@ -21,7 +21,7 @@ from pathlib import Path
 import real_programs
 from frameworks import Recorded
 
-PAGE = Path(__file__).parent.parent.parent / "docs" / "tracing-layer.md"
+PAGE = Path(__file__).parent.parent.parent / "docs" / "frameworks.md"
 START, END = "<!-- ways -->", "<!-- /ways -->"
 FRAMEWORKS = ("rig", "genai", "async_openai", "ollama_rs")
 # What the program is switched to, and what `tracer record` gets; `None` runs the program alone.

@@ -1,4 +1,4 @@
-"""Run the recipes of docs/query-runs-with-sql.md with DuckDB against real runs, and check what is known of their answers.
+"""Run the recipes of docs/sql.md with DuckDB against real runs, and check what is known of their answers.
 
 With --print, print the answers as the guide shows them.
 """
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import duckdb
 
-GUIDE = Path(__file__).resolve().parents[2] / "docs" / "query-runs-with-sql.md"
+GUIDE = Path(__file__).resolve().parents[2] / "docs" / "sql.md"
 
 
 def recipes():

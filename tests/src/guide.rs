@@ -43,27 +43,6 @@ pub async fn ask_the_model() -> anyhow::Result<Reply> {
     })
 }
 
-/// An answer of the guide's model over HTTP.
-#[derive(Debug)]
-pub struct HttpReply {
-    /// The status.
-    pub status: u16,
-    /// The body.
-    pub body: serde_json::Value,
-}
-
-/// Posts a request to the guide's model, which has too much to do.
-pub async fn post_to_the_model() -> anyhow::Result<HttpReply> {
-    let error = serde_json::json!({"type": "rate_limit_error", "message": "Rate limit reached"});
-    Ok(HttpReply {
-        status: 429,
-        body: serde_json::json!({ "error": error }),
-    })
-}
-
-/// Waits for the signal of the keyboard, as `tokio::signal::ctrl_c` does.
-pub async fn ctrl_c() {}
-
 /// A tool call that the guide's model asks for.
 #[derive(Debug)]
 pub struct AskedTool {
@@ -91,21 +70,10 @@ pub async fn call_tool(_name: &str, arguments: &str) -> anyhow::Result<String> {
     Ok(format!("2 pages of {arguments}"))
 }
 
-/// The chunks of a streamed answer.
-pub fn stream_the_model() -> impl Iterator<Item = String> {
-    ["An old ", "silent pond"].into_iter().map(str::to_owned)
-}
-
 /// The events of a vendor's stream, as its client hands them out.
 pub fn stream_of_events() -> impl Iterator<Item = serde_json::Value> {
     let delta = |text| serde_json::json!({"choices": [{"index": 0, "delta": {"content": text}}]});
     ["An old ", "silent pond"].into_iter().map(delta)
-}
-
-/// The events of a stream whose connection ends in the middle.
-pub fn broken_stream() -> impl Iterator<Item = std::io::Result<serde_json::Value>> {
-    let error = std::io::Error::other("the connection was reset");
-    stream_of_events().map(Ok).chain([Err(error)])
 }
 
 fn run_in(folder: &tempfile::TempDir) -> Run {

@@ -30,12 +30,12 @@ pub use schema::Schema;
 pub use wait::wait_until;
 
 #[cfg(doctest)]
-#[doc = include_str!("../../docs/gate-your-agent-in-ci.md")]
-struct GateYourAgentInCi;
+#[doc = include_str!("../../docs/gate.md")]
+struct Gate;
 
 #[cfg(doctest)]
-#[doc = include_str!(concat!(env!("OUT_DIR"), "/instrument-your-agent.md"))]
-struct InstrumentYourAgent;
+#[doc = include_str!(concat!(env!("OUT_DIR"), "/instrument-rust.md"))]
+struct InstrumentRust;
 
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]

@@ -15,7 +15,7 @@ from urllib.error import HTTPError
 from urllib.parse import quote, urlencode
 from urllib.request import Request, urlopen
 
-# The paths of docs/viewer-api.md and their parameters. `/api/stream` ends only when its reader leaves.
+# The paths of docs/the-viewer.md and their parameters. `/api/stream` ends only when its reader leaves.
 PATHS = {
     "/api/runs": "limit cursor status q query",
     "/api/runs/{run}": "",

@@ -3,7 +3,7 @@
 //! A [`Shipper`] sends what has changed in a data directory to a [`Destination`], at least once, and remembers in a journal
 //! what was acknowledged. [`OtlpDestination`] gets spans as they are recorded (capture, section 7).
 //! [`BucketDestination`] gets whole runs that have ended; a [`BucketReader`] reads those of everybody. The objects of a bucket
-//! are described in `docs/a-teams-runs-in-one-bucket.md`.
+//! are described in `docs/share-runs.md`.
 
 mod bucket;
 mod destination;

@@ -1,5 +1,5 @@
 // The structure of a run as columns: one typed array a property, read in place from the server's binary answer, so that a million rows
-// cost no more than their bytes. `docs/viewer-api.md` describes the layout.
+// cost no more than their bytes. `docs/the-viewer.md` describes the layout.
 
 /** @import { StepKind } from "./answers" */
 

@@ -35,7 +35,7 @@ pub(super) fn router(viewer: &Viewer) -> Router {
         .with_state(viewer.clone())
 }
 
-/// The paths of the API; `docs/viewer-api.md` describes each.
+/// The paths of the API; `docs/the-viewer.md` describes each.
 fn api_routes() -> Vec<(&'static str, MethodRouter<Viewer>)> {
     vec![
         ("/api/runs", get(api::list::runs)),
@@ -72,7 +72,7 @@ async fn nothing_here(uri: Uri) -> Response {
     if uri.path().starts_with("/api") {
         return ApiError::not_found(
             "no_such_path",
-            "the API has no such path; docs/viewer-api.md lists them",
+            "the API has no such path; docs/the-viewer.md lists them",
         )
         .into_response();
     }

@@ -112,7 +112,7 @@ describe("by keyboard alone", () => {
     await page.keyboard.press("?");
     const shown = await page.locator("dialog.help kbd").allInnerTexts();
     const guide = await readFile(path.resolve(import.meta.dirname, "../../../docs/the-viewer.md"), "utf8");
-    const table = guide.slice(guide.indexOf("## Keys"), guide.indexOf("## How long"));
+    const table = guide.slice(guide.indexOf("## Keys"), guide.indexOf("## Access"));
     const named = new Set([...table.matchAll(/`([^`]+)`/g)].map(([, key]) => key));
     // Those that every list has, and the digits between the first and the last.
     const usual = new Set(["Home", "End", "PgUp", "PgDn", "Space", "2", "3", "4"]);

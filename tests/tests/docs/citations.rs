@@ -1,4 +1,4 @@
-//! What the documentation and the comments cite exists: sections of `docs/spec`, and the tests behind every promise.
+//! What the documentation and the comments cite exists: sections of `docs/spec`, and files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -182,27 +182,6 @@ fn every_cited_heading_of_the_format_exists() {
 }
 
 #[test]
-fn every_test_that_a_promise_names_exists() {
-    let page = fs::read_to_string(repository().join("docs/reliability.md")).unwrap();
-    let mut files = Vec::new();
-    sources(&repository(), &mut files);
-    let code: String = files
-        .iter()
-        .map(|file| fs::read_to_string(file).unwrap())
-        .collect();
-    // A name with three underscores says a rule; shorter ones are modules, files and settings.
-    let tests: BTreeSet<&str> = code_font(&page)
-        .filter(|name| name.matches('_').count() >= 3 && !name.contains(' '))
-        .collect();
-    assert!(tests.len() > 60, "{} tests", tests.len());
-    let missing: Vec<&&str> = tests
-        .iter()
-        .filter(|name| !code.contains(&format!("fn {name}(")))
-        .collect();
-    assert!(missing.is_empty(), "{missing:#?}");
-}
-
-#[test]
 fn ci_sets_the_variables_that_tests_read() {
     let steps = fs::read_to_string(repository().join(".ci/steps/slow")).unwrap();
     let words = steps
@@ -236,23 +215,10 @@ fn every_path_for_contributors_exists() {
     let page = fs::read_to_string(repository().join("CONTRIBUTING.md")).unwrap();
     let is_path = |words: &&str| words.contains('/') && !words.contains([' ', '…']);
     let paths: BTreeSet<&str> = code_font(&page).filter(is_path).collect();
-    assert!(paths.len() > 40, "{paths:?}");
+    assert!(paths.len() > 30, "{paths:?}");
     let missing: Vec<&&str> = paths
         .iter()
         .filter(|path| !repository().join(path).exists())
-        .collect();
-    assert!(missing.is_empty(), "{missing:#?}");
-}
-
-#[test]
-fn every_source_that_a_promise_names_exists() {
-    let page = fs::read_to_string(repository().join("docs/reliability.md")).unwrap();
-    let mut files = Vec::new();
-    sources(&repository(), &mut files);
-    let names = code_font(&page)
-        .filter(|name| !name.contains(' ') && Path::new(name).extension().is_some_and(|end| end == "rs"));
-    let missing: BTreeSet<&str> = names
-        .filter(|name| !files.iter().any(|file| file.ends_with(name)))
         .collect();
     assert!(missing.is_empty(), "{missing:#?}");
 }

@@ -5,5 +5,6 @@
 mod citations;
 mod examples;
 mod first_contact;
+mod pages;
 mod settings;
 mod ten_questions;

@@ -1,4 +1,4 @@
-//! The guide *Ask questions over your runs* shows what its commands print, for the runs that are written here.
+//! *Ten questions of a debugging day* shows what its commands print, for the runs that are written here.
 //!
 //! `TRACER_WRITE_GUIDES=1 cargo test -p tracer-tests --test docs ten_questions` rewrites the outputs in the guide.
 
@@ -14,11 +14,13 @@ use serde_json::{Value, json};
 const TRACER: &str = env!("CARGO_BIN_EXE_tracer_under_test");
 /// The terminal of the guide.
 const COLUMNS: u16 = 108;
+/// The section of the guide whose runs these are.
+const HEADING: &str = "## Ten questions of a debugging day\n";
 /// What a block of the guide begins with that shows a command and what it prints.
 const PROMPT: &str = "$ ";
 
 fn guide() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/ask-questions-over-your-runs.md")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/read-runs.md")
 }
 
 /// A run that is written span after span.
@@ -370,9 +372,11 @@ fn the_guide_shows_what_its_ten_questions_print() {
     write_runs(&path.join("data"));
 
     let text = fs::read_to_string(guide()).unwrap();
-    let mut shown = String::new();
+    let (before, section) = text.split_once(HEADING).unwrap();
+    let (section, after) = section.split_once("\n## ").unwrap();
+    let mut shown = before.to_owned() + HEADING;
     let mut questions = 0;
-    let mut lines = text.lines().peekable();
+    let mut lines = section.lines().peekable();
     while let Some(line) = lines.next() {
         shown += line;
         shown += "\n";
@@ -383,11 +387,12 @@ fn the_guide_shows_what_its_ten_questions_print() {
         shown += &printed(command, &path);
         while lines.next_if(|line| !line.starts_with("```")).is_some() {}
     }
+    shown = shown + "\n## " + after;
     if std::env::var_os("TRACER_WRITE_GUIDES").is_some() {
         fs::write(guide(), &shown).unwrap();
         return;
     }
-    assert!(questions >= 10, "{questions} commands with their output");
+    assert!(questions >= 6, "{questions} commands with their output");
     assert_eq!(
         text, shown,
         "the guide is not what its commands print; rewrite it: \

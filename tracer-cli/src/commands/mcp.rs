@@ -31,7 +31,7 @@ pub fn run(_: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> 
     runtime::block_on(serve_standard_streams(server))?.map_err(|error| {
         CliError::new(ErrorKind::Input, "the connection to the coding agent ended early")
             .with_source(error)
-            .with_hint("let a coding agent start this command: see docs/let-your-coding-agent-read-runs.md")
+            .with_hint("let a coding agent start this command: see docs/read-runs.md")
     })?;
     Ok(CommandOutcome::Done)
 }

@@ -56,7 +56,7 @@ pub struct Args {
     no_exchanges: bool,
 
     /// Leave the requests of streams as they are: do not ask for their tokens
-    // Rarely needed: documented in docs/record.md.
+    // Rarely needed: documented in docs/record-any-agent.md.
     #[arg(long, hide = true)]
     no_stream_usage: bool,
 

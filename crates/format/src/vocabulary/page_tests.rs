@@ -27,7 +27,7 @@ applied when a run is read, so that a name added here also helps runs recorded b
 This page is generated from the tables in `crates/format/src/vocabulary/`: edit those, then
 `UPDATE_VOCABULARIES=1 cargo test -p tracer-format --lib vocabulary`.
 
-How to read a run in general: [Reading runs](reading-runs.md). The records: [The trace format](trace-format.md).
+How to read a run in general: [Read your runs](read-runs.md). The records: [The trace format](trace-format.md).
 
 An attribute that is empty counts as absent. Structures may be native or JSON text, numbers may be text. The first
 source that says something wins.

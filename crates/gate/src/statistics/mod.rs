@@ -1,6 +1,6 @@
 //! The statistics of a gate: intervals for a rate, how many trials a verdict needs, and how often it is wrong.
 //!
-//! Plain functions of numbers. `docs/what-the-gate-promises.md` describes their use.
+//! Plain functions of numbers. `docs/policy.md` describes their use.
 //!
 //! ```
 //! use tracer_gate::AllowedRange;

@@ -1,4 +1,4 @@
-//! Handlers of the API, one file per subject; `docs/viewer-api.md` describes them.
+//! Handlers of the API, one file per subject; `docs/the-viewer.md` describes them.
 
 pub(super) mod baselines;
 pub(super) mod changes;

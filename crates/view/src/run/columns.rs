@@ -1,6 +1,6 @@
 //! The rows of a run as columns of numbers: what a page needs of every row, in about sixty bytes for each.
 //!
-//! `docs/viewer-api.md` tells the layout.
+//! `docs/the-viewer.md` tells the layout.
 
 use std::collections::HashMap;
 use std::ops::Range;

@@ -41,7 +41,7 @@ Example: tracer receive, and in another terminal, with the variables that it pri
 
 Ctrl-C ends it. With --models it is a recording proxy: each agent that uses it becomes a run, which ends when nothing was \
 called for the time of --idle. A command that you start yourself is better recorded with tracer record. \
-docs/receiving.md and docs/proxy.md say which spans and calls are a run.")]
+docs/record-any-agent.md says which spans and calls are a run.")]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub struct Args {
     /// Proxy and record calls of model APIs, instead of receiving OpenTelemetry
@@ -76,7 +76,7 @@ pub struct Args {
     idle: Option<Duration>,
 
     /// Leave the requests of streams as they are, and do not ask for their tokens
-    // Rarely needed: documented in docs/proxy.md.
+    // Rarely needed: documented in docs/record-any-agent.md.
     #[arg(long, hide = true, requires = "models")]
     no_stream_usage: bool,
 

@@ -212,7 +212,7 @@ fn missing_trace_advice(args: &Args, trials: &[Trial]) -> Vec<String> {
         return Vec::new();
     }
     let notice = "to record a trial as `tracer record` does, by its model calls and OpenTelemetry, add --capture; or annotate the agent's entry \
-                  function with #[tracer_sdk::trace] (docs/instrument-your-agent.md), or write a run in the trace format to $TRACER_DATA_DIR, which \
+                  function with #[tracer_sdk::trace] (docs/instrument-rust.md), or write a run in the trace format to $TRACER_DATA_DIR, which \
                   is set for each trial (docs/trace-format.md)";
     if trials.iter().any(left_none) {
         vec![notice.to_owned()]

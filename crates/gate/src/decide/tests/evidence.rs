@@ -204,7 +204,7 @@ fn the_exact_rule_takes_into_account_that_the_baselines_bound_is_a_draw() {
             "{trials}"
         );
     }
-    // Wilson's rule does not, and with this many trials it may gate: see `docs/what-the-gate-promises.md`.
+    // Wilson's rule does not, and with this many trials it may gate: see `docs/policy.md`.
     assert!(false_alarms(IntervalMethod::Wilson, 52) > 0.1);
 }
 

@@ -1,4 +1,4 @@
-//! `docs/what-the-gate-promises.md` holds error rates exactly as they are computed here.
+//! `docs/policy.md` holds error rates exactly as they are computed here.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -32,12 +32,12 @@ fn table(rows: &[Vec<String>]) -> String {
 }
 
 fn assert_documented(rows: &[Vec<String>]) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/what-the-gate-promises.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/policy.md");
     let page = fs::read_to_string(&path).unwrap().replace("\r\n", "\n");
     let table = table(rows);
     assert!(
         page.contains(&table),
-        "put this table into docs/what-the-gate-promises.md:\n\n{table}"
+        "put this table into docs/policy.md:\n\n{table}"
     );
 }
 
