@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::error::ImportError;
 use super::rules::{IMPORTED, ImportRules, UNFINISHED_ENDING};
 use super::writer::{RunPhase, RunWriter};
-use crate::{Liveness, probe_liveness};
+use crate::{Liveness, probe_liveness, read_live_file};
 use tracer_format::{LIVE_FILE, LOCK_FILE, META_FILE, RecordedStatus, Timestamp, TraceId};
 use tracer_sdk::disk::ForeignLimits;
 use tracer_sdk::disk::MetaText;
@@ -269,17 +269,20 @@ impl Importer {
         Ok(None)
     }
 
-    /// Takes away the description, which may be half of one, that a process left which died at the moment when it made a
-    /// run of what was staged.
+    /// Takes away what a process left which died at the moment when it made a run of what was staged: the description,
+    /// which may be half of one, and a lock.
     fn clean_staged(&self, directory: &Path) -> Result<(), ImportError> {
-        if probe_liveness(directory, RecordedStatus::Running) == Liveness::Running {
-            return Err(ImportError::RunActive);
+        refuse_recorded(directory)?;
+        for file in [META_FILE, LOCK_FILE] {
+            let path = directory.join(file);
+            match self.inner.file_system.remove(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(ImportError::at(&path)(error));
+                }
+                _ => {}
+            }
         }
-        let path = directory.join(META_FILE);
-        match self.inner.file_system.remove(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(ImportError::at(&path)(error)),
-            _ => Ok(()),
-        }
+        Ok(())
     }
 
     fn resume_run(&self, trace_id: TraceId, directory: PathBuf) -> Result<RunWriter, ImportError> {
@@ -305,9 +308,7 @@ impl Importer {
             _ => RunPhase::Running,
         };
         if phase == RunPhase::Running {
-            if probe_liveness(&directory, RecordedStatus::Running) == Liveness::Running {
-                return Err(ImportError::RunActive);
-            }
+            refuse_recorded(&directory)?;
             self.inner.mark_unfinished(trace_id)?;
         } else if self.inner.is_unfinished(trace_id) {
             // Its process died after the last thing that it had to write.
@@ -437,5 +438,74 @@ impl Importer {
     #[must_use]
     pub fn data_directory(&self) -> &Path {
         &self.inner.data_directory
+    }
+}
+
+/// Refuses a run that another process records, or may record: beyond its descriptors it holds no lock.
+fn refuse_recorded(directory: &Path) -> Result<(), ImportError> {
+    let is_recorded = match probe_liveness(directory, RecordedStatus::Running) {
+        Liveness::Running => true,
+        // A run that this process let rest without a lock is its own.
+        Liveness::Unknown => read_live_file(directory).is_some_and(|live| !live.process.is_own()),
+        Liveness::Ended | Liveness::Interrupted => false,
+    };
+    if is_recorded {
+        Err(ImportError::RunActive)
+    } else {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use tracer_sdk::disk::process_identity;
+
+    use super::*;
+
+    #[test]
+    fn a_run_or_staged_trace_that_another_process_records_without_a_lock_is_not_taken_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+        let started_at = Timestamp::from_unix_microseconds(0);
+        let [run, staged] = ["1", "2"].map(|digit| digit.repeat(32).parse::<TraceId>().unwrap());
+        let run_directory = importer
+            .start(run, "weather", started_at)
+            .unwrap()
+            .directory()
+            .to_owned();
+        let staged_directory = importer.stage(staged).unwrap().directory().to_owned();
+        let mut header = serde_json::to_value(process_identity()).unwrap();
+        header["started_at"] = json!(started_at);
+        header["lock"] = Value::Null;
+        header["pid"] = json!(std::process::id());
+        for (trace_id, directory) in [(run, run_directory), (staged, staged_directory)] {
+            let resume = |header: &Value| {
+                fs::write(directory.join(LIVE_FILE), format!("{header}\n")).unwrap();
+                importer.resume(trace_id)
+            };
+            let mut of_another = header.clone();
+            of_another["boot"] = json!("another");
+            assert!(matches!(resume(&of_another), Err(ImportError::RunActive)));
+            assert!(directory.join(LIVE_FILE).exists());
+            assert!(resume(&header).unwrap().is_some(), "this process let it rest");
+        }
+    }
+
+    #[test]
+    fn a_staged_trace_whose_process_died_with_a_lock_file_is_continued_and_discarded() {
+        let folder = tempfile::tempdir().unwrap();
+        let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+        let trace_id = "1".repeat(32).parse::<TraceId>().unwrap();
+        let staged = importer.stage(trace_id).unwrap();
+        let directory = staged.directory().to_owned();
+        for file in [META_FILE, LOCK_FILE] {
+            fs::write(directory.join(file), "{").unwrap();
+        }
+        assert!(importer.resume(trace_id).unwrap().is_some());
+        assert_eq!(fs::read_dir(&directory).unwrap().count(), 0);
+        fs::write(directory.join(LOCK_FILE), "").unwrap();
+        staged.discard().unwrap();
+        assert!(!directory.exists());
     }
 }

@@ -18,8 +18,8 @@ use crate::{RunReader, Strictness, count_records, spans_to_events};
 use tracer_format::FORK_KEY;
 use tracer_format::meta::COUNTS_EXACT;
 use tracer_format::{
-    Counts, ForkOrigin, LIVE_FILE, META_FILE, RecordedStatus, RunMeta, SPANS_FILE, SpanId, SpanRecord,
-    Timestamp, TraceId, is_default,
+    Counts, ForkOrigin, LIVE_FILE, LOCK_FILE, META_FILE, RecordedStatus, RunMeta, SPANS_FILE, SpanId,
+    SpanRecord, Timestamp, TraceId, is_default,
 };
 use tracer_sdk::disk::Draft;
 use tracer_sdk::disk::LateSpans;
@@ -653,8 +653,8 @@ impl RunWriter {
             return Ok(());
         }
         let file_system = self.file_system();
-        // A process that was killed while it promoted the run leaves the last two.
-        for file in [SPANS_FILE, META_FILE, LIVE_FILE] {
+        // A process that was killed while it promoted the run leaves the last three.
+        for file in [SPANS_FILE, META_FILE, LIVE_FILE, LOCK_FILE] {
             let path = self.directory.join(file);
             match file_system.remove(&path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {

@@ -200,6 +200,27 @@ mod tests {
         );
     }
 
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_run_without_a_lock_is_interrupted_once_its_process_is_gone() {
+        let mut ended = std::process::Command::new("true").spawn().unwrap();
+        ended.wait().unwrap();
+        let mut header = serde_json::to_value(tracer_sdk::disk::process_identity()).unwrap();
+        header["lock"] = serde_json::Value::Null;
+        let directory = tempfile::tempdir().unwrap();
+        for (pid, liveness) in [
+            (std::process::id(), Liveness::Unknown),
+            (ended.id(), Liveness::Interrupted),
+        ] {
+            header["pid"] = pid.into();
+            fs::write(directory.path().join(LIVE_FILE), format!("{header}\n")).unwrap();
+            assert_eq!(
+                probe_liveness(directory.path(), RecordedStatus::Running),
+                liveness
+            );
+        }
+    }
+
     #[cfg(unix)]
     #[test]
     fn what_is_no_file_proves_nothing() {

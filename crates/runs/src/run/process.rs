@@ -22,6 +22,13 @@ pub(super) enum ProcessState {
 }
 
 impl ProcessIdentity {
+    /// Returns whether it is this process.
+    pub(crate) fn is_own(&self) -> bool {
+        self.pid == Some(std::process::id())
+            && self.boot == own_boot()
+            && self.namespace == own_namespace("pid")
+    }
+
     /// Looks for the process. `lock` is the lock file that it holds and the number of its descriptor, where that is known:
     /// whatever has that file open there is the program that took the lock.
     pub(super) fn state(&self, lock: Option<(&File, u32)>) -> ProcessState {
