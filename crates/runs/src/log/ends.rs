@@ -11,8 +11,10 @@ use crate::file::{self, OpenError};
 use tracer_format::parse::{KeyAttributes, Location, no_spans, read_span};
 use tracer_format::{Problem, ProblemCode, RunMeta, SPANS_FILE};
 
-/// Bytes that are read at each end. Of a longer line, only the first byte is checked.
+/// Bytes that are read at each end. Of a longer first line, only the first byte is checked.
 const WINDOW: u64 = 32 * 1024;
+/// Longest last line that is checked, in bytes: our emitters write no longer one.
+const MAX_LAST_LINE: u64 = 1024 * 1024;
 
 /// The problems of the ends of a log.
 pub(crate) fn end_problems(directory: &Path, meta: &RunMeta) -> Vec<Problem> {
@@ -39,7 +41,8 @@ fn check_ends(file: &File, meta: &RunMeta, running: bool) -> io::Result<Vec<Prob
     let line = rest.get(..newline.unwrap_or(rest.len())).unwrap_or_default();
     let number = 1 + memchr::memchr_iter(b'\n', before).count() as u64;
     let place = Location::Line(number);
-    let mut problems = if newline.is_some() || length <= WINDOW {
+    let is_whole = newline.is_some() || length <= WINDOW;
+    let mut problems = if is_whole {
         // The writer was stopped within its last line, or is within it now.
         let may_be_torn = running && newline.is_none();
         line_problems(line, place, number, meta, may_be_torn)
@@ -48,7 +51,9 @@ fn check_ends(file: &File, meta: &RunMeta, running: bool) -> io::Result<Vec<Prob
     } else {
         vec![place.problem(ProblemCode::MalformedJson, "is no JSON object".to_owned())]
     };
-    if problems.is_empty() && !has_sound_last_line(file, length, first as u64, meta, running)? {
+    // A line that was checked whole is not checked again.
+    let checked = is_whole.then_some(first as u64);
+    if problems.is_empty() && !has_sound_last_line(file, length, checked, meta, running)? {
         // Its number is known only after reading the lines before it.
         problems.push(Problem::new(
             ProblemCode::MalformedJson,
@@ -59,20 +64,25 @@ fn check_ends(file: &File, meta: &RunMeta, running: bool) -> io::Result<Vec<Prob
     Ok(problems)
 }
 
-/// Returns whether the last line is a span, or is too long to be checked, or begins at `first`.
+/// Returns whether the last line is a span, or is too long to be checked, or begins at `checked`.
 fn has_sound_last_line(
     file: &File,
     length: u64,
-    first: u64,
+    checked: Option<u64>,
     meta: &RunMeta,
     running: bool,
 ) -> io::Result<bool> {
-    let from = length.saturating_sub(WINDOW);
+    let mut from = length.saturating_sub(WINDOW);
     let mut tail = Vec::new();
     read_at(file, from, length - from, &mut tail)?;
+    if from > 0 && !tail.trim_ascii_end().contains(&b'\n') {
+        from = length.saturating_sub(MAX_LAST_LINE);
+        read_at(file, from, length - from, &mut tail)?;
+    }
     let line = tail.trim_ascii_end();
     let start = memchr::memrchr(b'\n', line).map_or(0, |newline| newline + 1);
-    let is_checked = from + start as u64 > first && (start > 0 || from == 0);
+    let is_new = checked.is_none_or(|checked| from + start as u64 > checked);
+    let is_checked = is_new && (start > 0 || from == 0);
     let may_be_torn = running && !tail.get(line.len()..).unwrap_or_default().contains(&b'\n');
     let line = line.get(start..).unwrap_or_default();
     Ok(!is_checked || line_problems(line, Location::Line(0), 0, meta, may_be_torn).is_empty())
@@ -129,6 +139,7 @@ mod tests {
     fn a_log_whose_first_or_last_line_is_no_span_of_the_run_is_damaged() {
         let (one, two) = (line("0000000000000001", "a"), line("0000000000000002", "b"));
         let long = line("0000000000000003", &"x".repeat(3 * 4096));
+        let large = line("0000000000000005", &"x".repeat(50_000));
         let huge = line("0000000000000004", &"x".repeat(1024 * 1024));
         let foreign = one.replace(ID, "20000000000000000000000000000002");
         let first = "malformed_json spans.jsonl:1";
@@ -164,6 +175,11 @@ mod tests {
             (format!("{one}\n{}", &two[..40]), Some(last), None),
             (one[..40].to_owned(), Some(first), None),
             (format!("{one}\n{}\n", &long[..9_000]), Some(last), Some(last)),
+            (format!("{one}\n{large}\n"), None, None),
+            (large.clone(), None, None),
+            (format!("{one}\n{}", "\0".repeat(40_000)), Some(last), None),
+            (format!("{one}\n{}", &large[..40_000]), Some(last), None),
+            (large[..40_000].to_owned(), Some(last), None),
             (format!("{one}\n{foreign}\n"), Some(last), Some(last)),
         ] {
             let shown = log.get(..60).unwrap_or(&log);

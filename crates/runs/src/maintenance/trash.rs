@@ -3,13 +3,12 @@
 //! Each process that deletes holds a shared lock: the system unlocks it however a process ends, and the one that gets it
 //! exclusively is the last.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::error::MaintenanceError;
-use super::remove::{remove_leftovers, remove_run};
-use crate::file;
+use super::remove::{remove_leftovers, remove_run, remove_tree};
 use crate::{Liveness, RunDirectory, RunStore};
 use parking_lot::Mutex;
 use tracer_format::TraceId;
@@ -160,29 +159,25 @@ impl Trash {
         if !self.is_there()? {
             return Ok(0);
         }
-        let Ok(lock) = file::open(&self.folder.join(LOCK)) else {
+        let Some(_lock) = lock_exclusively(&self.folder)? else {
             return Ok(0);
         };
-        // Another process is there, or that cannot be known.
-        if lock.try_lock().is_err() {
-            return Ok(0);
-        }
         let (mut removed, mut failed) = (0, None);
         for entry in fs::read_dir(&self.folder).map_err(MaintenanceError::at(&self.folder))? {
             let entry = entry.map_err(MaintenanceError::at(&self.folder))?;
             let name = entry.file_name();
             // Other entries of the folder are not ours, and a link is never followed.
             let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-            let Some(trace_id) = name
-                .to_str()
-                .filter(|_| is_folder)
-                .and_then(|name| name.parse().ok())
-            else {
+            let Some(name) = name.to_str().filter(|_| is_folder) else {
                 continue;
             };
+            let gone = match name.parse() {
+                Ok(trace_id) => remove_run(&self.inside(trace_id)).map(|()| 1),
+                Err(_) => remove_own_folder(&entry.path()),
+            };
             // One that cannot be removed keeps no other.
-            match remove_run(&self.inside(trace_id)) {
-                Ok(()) => removed += 1,
+            match gone {
+                Ok(runs) => removed += runs,
                 Err(error) => failed = failed.or(Some(error)),
             }
         }
@@ -203,12 +198,9 @@ impl Trash {
     }
 
     fn lock_shared(&self) -> Result<File, MaintenanceError> {
-        let path = self.folder.join(LOCK);
-        let made = Disk
-            .create_directories(&self.folder)
-            .and_then(|()| Disk.open(&path, OpenMode::Append));
-        made.map_err(MaintenanceError::at(&path))?;
-        let file = file::open(&path).map_err(|error| MaintenanceError::at(&path)(error.into()))?;
+        Disk.create_directories(&self.folder)
+            .map_err(MaintenanceError::at(&self.folder))?;
+        let file = open_lock(&self.folder)?;
         // On a file system without locks nothing is emptied.
         let _ = file.lock_shared();
         Ok(file)
@@ -220,4 +212,45 @@ impl Trash {
             path: self.folder.join(trace_id.to_string()),
         }
     }
+}
+
+/// Opens the lock of a folder, which is made when it is missing. Only a file that can be written is locked on NFS.
+fn open_lock(folder: &Path) -> Result<File, MaintenanceError> {
+    let path = folder.join(LOCK);
+    let checked = Disk.open(&path, OpenMode::Append);
+    let file = checked.and_then(|_| File::options().read(true).append(true).open(&path));
+    file.map_err(MaintenanceError::at(&path))
+}
+
+/// The lock of a folder; `None` while another process has it, and on a file system without locks.
+fn lock_exclusively(folder: &Path) -> Result<Option<File>, MaintenanceError> {
+    let file = open_lock(folder)?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(None),
+        Err(TryLockError::Error(error)) => Err(MaintenanceError::at(&folder.join(LOCK))(error)),
+    }
+}
+
+/// Removes the folder of one process, which earlier versions made, once that process is gone; gives the number of runs.
+fn remove_own_folder(folder: &Path) -> Result<u64, MaintenanceError> {
+    let has_lock = folder
+        .join(LOCK)
+        .symlink_metadata()
+        .is_ok_and(|lock| lock.is_file());
+    let is_hidden = folder
+        .file_name()
+        .is_none_or(|name| name.to_string_lossy().starts_with('.'));
+    if is_hidden || !has_lock {
+        return Ok(0);
+    }
+    let Some(_lock) = lock_exclusively(folder)? else {
+        return Ok(0);
+    };
+    let entries = fs::read_dir(folder).map_err(MaintenanceError::at(folder))?;
+    let names = entries.flatten().map(|entry| entry.file_name());
+    let runs = names.filter(|name| name.to_str().is_some_and(|name| name.parse::<TraceId>().is_ok()));
+    let runs = runs.count() as u64;
+    remove_tree(folder, &Disk).map(|()| runs)
 }
