@@ -37,7 +37,7 @@ pub struct Step<'a> {
     pub duration: Option<u64>,
     /// Set when it has begun and not ended.
     pub in_flight: bool,
-    /// Number of times that the call was tried, itself included, by what the steps show; 1 for everything else.
+    /// Number of times that the call was tried, itself included, by what is known of it; 1 for everything else.
     pub attempts: usize,
     /// Set for an attempt at a call that follows; holds its number, where it is among the steps.
     pub attempt_of: Option<Option<usize>>,
@@ -195,6 +195,8 @@ pub struct StepSource {
     pub duration: Option<u64>,
     /// Set when it has begun and not ended.
     pub in_flight: bool,
+    /// Number of times that the call was tried, itself included, where the index of the run says so; else 1.
+    pub attempts: usize,
     /// Cost of the step, see [`priced`](Self::priced).
     pub cost: Option<CallCost>,
 }
@@ -213,6 +215,7 @@ impl StepSource {
             number,
             duration: Self::duration_of(&record, span),
             in_flight: span.is_some_and(|span| span.end_time.is_none()),
+            attempts: 1,
             cost: None,
             record,
         }
@@ -239,6 +242,7 @@ impl StepSource {
             record,
             duration: None,
             in_flight: true,
+            attempts: 1,
             cost: None,
         }
     }
@@ -257,7 +261,7 @@ pub fn steps(sources: &[StepSource], started: Option<Timestamp>) -> Vec<Step<'_>
             offset: start.and_then(|start| microseconds_between(start, time(&source.record)?)),
             duration: source.duration,
             in_flight: source.in_flight,
-            attempts: 1,
+            attempts: source.attempts,
             attempt_of: None,
             failed_by: None,
             went_on: false,
@@ -308,7 +312,9 @@ fn mark_attempts(steps: &mut [Step<'_>]) {
         .map(|step| (step.record.event_id.as_str(), step.number))
         .collect();
     for step in steps {
-        step.attempts += attempts.get(step.record.event_id.as_str()).copied().unwrap_or(0);
+        let shown = attempts.get(step.record.event_id.as_str()).copied().unwrap_or(0);
+        // Of a run with very many steps, these are a part of its attempts.
+        step.attempts = step.attempts.max(shown + 1);
         step.attempt_of = attempt_of(step.record).map(|call| numbers.get(call).copied());
     }
 }

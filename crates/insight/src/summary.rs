@@ -53,7 +53,7 @@ fn running(steps: &[Step<'_>], elapsed: Option<u64>) -> MarkedText {
 }
 
 /// The step that waits for a person, if no model was called after it.
-fn waiting_step<'a>(steps: &'a [Step<'a>]) -> Option<&'a Step<'a>> {
+pub(crate) fn waiting_step<'a>(steps: &'a [Step<'a>]) -> Option<&'a Step<'a>> {
     let waiting = last(steps, |step| step.record.is_waiting())?;
     let is_later = |step: &&Step<'_>| {
         step.number > waiting.number && step.kind() == StepKind::Llm && !step.record.is_waiting()
@@ -61,25 +61,27 @@ fn waiting_step<'a>(steps: &'a [Step<'a>]) -> Option<&'a Step<'a>> {
     (!steps.iter().any(|step| is_later(&step))).then_some(waiting)
 }
 
-/// Result of a run that ended without an error: that it waits for a person, its path, which of its calls failed.
+/// Result of a run that ended without an error: that it waits for a person or its path, and which of its calls failed.
 pub(crate) fn ended_ok(steps: &[Step<'_>], totals: Option<&Totals>) -> MarkedText {
-    if let Some(step) = waiting_step(steps) {
-        let asked = step.record.meta.get("waiting").and_then(Value::as_str);
-        let asked = MarkedText::default().with_content(asked.unwrap_or_default(), MAX_QUESTION_BYTES);
-        let waiting = MarkedText::own("Waiting for a person at ").and(reference(step));
-        return waiting.and_said(asked).stopped();
-    }
     let (attempts, mut calls): (Vec<&Step<'_>>, Vec<&Step<'_>>) = steps
         .iter()
         .filter(|step| step.is_call())
         .partition(|step| step.attempt_of.is_some());
     calls.sort_by_key(|step| step.number);
-    let sentence = match totals {
+    let sentence = match (waiting_step(steps), totals) {
+        (Some(step), _) => {
+            let asked = step.record.meta.get("waiting").and_then(Value::as_str);
+            let asked = MarkedText::default().with_content(asked.unwrap_or_default(), MAX_QUESTION_BYTES);
+            let waiting = MarkedText::own("Waiting for a person at ").and(reference(step));
+            waiting.and_said(asked).stopped()
+        }
         // Of a run with very many steps, the path says nothing.
-        Some(totals) => MarkedText::own(format!("Ended ok after {}.", text::counted(totals.steps, "step"))),
-        None if steps.is_empty() => return MarkedText::own("Ended ok; no step was recorded."),
-        None if calls.is_empty() => return MarkedText::own("Ended ok without a model or tool call."),
-        None => MarkedText::own("Ended ok: ").and(path(names(&calls))).with("."),
+        (None, Some(totals)) => {
+            MarkedText::own(format!("Ended ok after {}.", text::counted(totals.steps, "step")))
+        }
+        (None, None) if steps.is_empty() => return MarkedText::own("Ended ok; no step was recorded."),
+        (None, None) if calls.is_empty() => return MarkedText::own("Ended ok without a model or tool call."),
+        (None, None) => MarkedText::own("Ended ok: ").and(path(names(&calls))).with("."),
     };
     let failures = totals.map_or_else(
         || calls.iter().filter(|step| step.failed()).count() as u64,

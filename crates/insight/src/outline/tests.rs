@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use tracer_sdk::format::{Payload, RecordedStatus, Usage};
+use tracer_sdk::format::{OtherMarks, Payload, RecordedStatus, Usage};
 
 use super::*;
 use crate::marked_text::{CLOSE, OPEN};
@@ -116,6 +116,46 @@ fn a_healthy_run_has_nothing_wrong() {
     assert!(
         text.contains("cause: none, nothing is wrong with this run\n"),
         "{text}"
+    );
+}
+
+#[test]
+fn a_run_that_waits_for_a_person_keeps_its_failed_calls() {
+    let late = error("Timeout", "no answer in 10 s");
+    let sample = Sample::new()
+        .step(failed_tool("search", &json!({"query": "refund"}), late))
+        .step(tool("approve", &json!({"sum": 7}), &json!(null)))
+        .step(tool("notify", &json!({"to": "Ada"}), &json!(null)));
+    let mut sources = sample.sources();
+    for (number, is_waiting) in [(1, true), (2, false)] {
+        sources[number].record.marks = Some(Box::new(OtherMarks {
+            is_unknown: true,
+            is_waiting,
+            ..OtherMarks::default()
+        }));
+    }
+    let outline = |sources: &[StepSource]| {
+        RunOutline {
+            run_id: TraceId::from_u128(1).unwrap(),
+            head: &head("support-agent", RunStatus::Ok, sources),
+            meta: None,
+            steps: &steps::steps(sources, None),
+            further: &ask(),
+        }
+        .text(TokenBudget::new(500), false)
+    };
+    let waiting = "cause: none. Waiting for a person at #2 ⟦approve⟧. \
+        One call failed: #1 ⟦search⟧: ⟦Timeout: no answer in 10 s⟧.";
+    let all = outline(&sources);
+    assert!(
+        all.contains(&format!("{waiting} 1 call of unknown outcome.\n")),
+        "{all}"
+    );
+    // The call that waits is not of unknown outcome.
+    let without_another = outline(&sources[..2]);
+    assert!(
+        without_another.contains(&format!("{waiting}\n")),
+        "{without_another}"
     );
 }
 

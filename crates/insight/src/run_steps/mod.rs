@@ -315,9 +315,11 @@ impl RunSteps {
     ///
     /// The log cannot be read.
     pub fn read_key_steps(&self) -> Result<Vec<StepSource>, RecordError> {
-        self.read_steps(key_steps::key_step_numbers(self.len(), |wanted| {
-            self.numbers(wanted)
-        }))
+        self.read_steps(self.key_step_numbers())
+    }
+
+    fn key_step_numbers(&self) -> Vec<usize> {
+        key_steps::key_step_numbers(self.len(), |wanted| self.numbers(wanted))
     }
 
     /// Reads the steps with these numbers.
@@ -348,18 +350,13 @@ impl RunSteps {
         Ok(self.read_row(row)?.map(|read| self.source(row, read)))
     }
 
-    /// Why the run failed, looped or was interrupted, from few of its key steps.
+    /// Why the run failed, looped or was interrupted, from its key steps.
     ///
     /// # Errors
     ///
     /// The log cannot be read.
     pub fn read_failure(&self) -> Result<Option<FailureCause>, RecordError> {
-        let which = |wanted: fn(EventType, bool) -> bool| self.numbers(wanted);
-        let mut numbers = key_steps::failure_step_numbers(self.len(), &which);
-        if self.status == RunStatus::Looped {
-            numbers.extend(key_steps::loop_step_numbers(self.len(), &which));
-        }
-        let sources = self.read_unmarked(numbers)?;
+        let sources = self.read_unmarked(self.key_step_numbers())?;
         Ok(failure(self.status, &steps::steps(&sources, self.started())))
     }
 
@@ -388,7 +385,10 @@ impl RunSteps {
         match read.span {
             None if read.in_flight => (StepSource::in_flight(number, read.record), None),
             span => {
-                let source = StepSource::read(number, read.record, span.as_ref()).priced(&self.prices);
+                let mut source = StepSource::read(number, read.record, span.as_ref()).priced(&self.prices);
+                if let Some(Attempts::Call(attempts)) = self.attempts(row) {
+                    source.attempts = attempts;
+                }
                 (source, span)
             }
         }

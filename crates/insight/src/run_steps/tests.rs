@@ -132,50 +132,94 @@ fn a_report_of_a_call_is_no_step() {
     assert_eq!(CallList::of(&records).len(), 1);
 }
 
-#[test]
-fn why_a_long_run_failed_is_found_in_few_of_its_steps() {
+/// A failed run of these steps, each with its name, its attributes and the error that it failed with.
+fn failed_run(folder: &std::path::Path, steps: &[(&str, Value, Option<&str>)], error: &str) -> RunSteps {
     let trace_id = "10000000000000000000000000000001";
-    let span = |number: usize, parent: Option<usize>, events: serde_json::Value| {
+    let span = |number: usize, name: &str, attributes: &Value, error: Option<&str>| {
         let id = |number: usize| format!("{number:016x}");
-        let (attributes, status) = match parent {
-            Some(_) => (json!({"tracer.tool_name": "search"}), "OK"),
-            None => (json!({}), "ERROR"),
-        };
+        let time = |ms: usize| format!("2026-01-01T00:00:{:02}.{:03}Z", ms / 1_000, ms % 1_000);
+        let is_root = number == steps.len() + 1;
+        let end = number * 5;
+        let start = if is_root { 0 } else { end - 3 };
+        let failure = error.map(|message| {
+            json!({"name": "exception", "timestamp": time(end), "attributes": {
+                "tracer.error_type": "AgentError", "tracer.error_message": message}})
+        });
         json!({
-            "trace_id": trace_id, "span_id": id(number), "parent_span_id": parent.map(id), "name": "search",
-            "kind": "INTERNAL", "start_time": "2026-01-01T00:00:01Z", "end_time": "2026-01-01T00:00:02Z",
-            "duration_ms": 1000, "attributes": attributes, "events": events, "status_code": status,
-            "status_description": "",
+            "trace_id": trace_id, "span_id": id(number), "parent_span_id": (!is_root).then(|| id(steps.len() + 1)),
+            "name": name, "kind": "INTERNAL", "start_time": time(start), "end_time": time(end),
+            "duration_ms": end - start, "attributes": attributes, "events": failure.as_slice(),
+            "status_code": if error.is_some() { "ERROR" } else { "OK" }, "status_description": "",
         })
     };
-    let failure = json!([{"name": "exception", "timestamp": "2026-01-01T00:00:02Z", "attributes": {
-        "tracer.error_type": "AgentError", "tracer.error_message": "gave up"}}]);
     let meta = json!({
         "spec_version": "0.2.0", "trace_id": trace_id, "run_name": "agent", "started_at": "2026-01-01T00:00:00Z",
         "ended_at": "2026-01-01T00:00:02Z", "duration_ms": 2000, "status": "error",
         "counts": {"llm_calls": 0, "tool_calls": 1, "errors": 1, "loop_warnings": 0},
     });
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join(trace_id);
-    fs::create_dir(&path).unwrap();
+    let path = folder.join(trace_id);
+    fs::create_dir_all(&path).unwrap();
     fs::write(path.join("meta.json"), meta.to_string()).unwrap();
-    let directory = RunDirectory {
-        trace_id: trace_id.parse().unwrap(),
-        path,
-    };
+    let spans = (1..)
+        .zip(steps)
+        .map(|(number, (name, attributes, error))| span(number, name, attributes, *error));
+    let root = span(steps.len() + 1, "agent", &json!({}), Some(error));
+    let lines: String = spans.chain([root]).map(|span| span.to_string() + "\n").collect();
+    fs::write(path.join("spans.jsonl"), lines).unwrap();
+    let trace_id = trace_id.parse().unwrap();
+    let run = RunSteps::open(RunDirectory { trace_id, path }, Prices::default());
+    assert_eq!((run.len(), run.status), (steps.len() + 1, RunStatus::Failed));
+    run
+}
+
+/// The sentence of a list, which is that of the run's own page.
+fn failure_in_a_list(run: &RunSteps) -> String {
+    let listed = run.read_failure().unwrap();
+    let sources = run.read_key_steps().unwrap();
+    assert_eq!(
+        listed,
+        failure(run.status, &steps::steps(&sources, run.started()))
+    );
+    listed.unwrap().sentence.plain()
+}
+
+#[test]
+fn a_list_says_of_a_failure_what_the_run_itself_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let call = |error| ("search", json!({"tracer.tool_name": "search"}), error);
+    let span = || ("step", json!({}), None);
     for tools in [1, 3_000] {
-        let calls = (2..tools + 2).map(|number| span(number, Some(1), json!([])));
-        let lines: String = calls
-            .chain([span(1, None, failure.clone())])
-            .map(|span| span.to_string() + "\n")
-            .collect();
-        fs::write(directory.path.join("spans.jsonl"), lines).unwrap();
-        let run = RunSteps::open(directory.clone(), Prices::default());
-        assert_eq!((run.len(), run.status), (tools + 1, RunStatus::Failed));
-        let found = run.read_failure().unwrap().unwrap().sentence.plain();
-        assert_eq!(
-            found,
-            format!("Failed after #{tools} search: AgentError: gave up.")
+        let run = failed_run(folder.path(), &vec![call(None); tools], "gave up");
+        let expected = format!("Failed after #{tools} search: AgentError: gave up.");
+        assert_eq!(failure_in_a_list(&run), expected);
+    }
+    for spans in [157, 3_000] {
+        let mut steps = vec![span(); spans];
+        steps.insert(250.min(spans), call(None));
+        let expected = format!(
+            "Failed after #{} search: AgentError: gave up.",
+            251.min(spans + 1)
         );
+        assert_eq!(
+            failure_in_a_list(&failed_run(folder.path(), &steps, "gave up")),
+            expected
+        );
+        let mut steps = vec![call(Some("no answer")); 41];
+        steps.extend(vec![span(); spans]);
+        let expected = "Failed at #41 search, after 41 attempts: AgentError: no answer.";
+        assert_eq!(
+            failure_in_a_list(&failed_run(folder.path(), &steps, "no answer")),
+            expected
+        );
+        // Its first attempts are in the middle, which is not read.
+        let mut steps = vec![span(); spans];
+        steps.extend(vec![call(Some("no answer")); 41]);
+        steps.extend(vec![span(); spans]);
+        let found = failure_in_a_list(&failed_run(folder.path(), &steps, "no answer"));
+        let expected = format!(
+            "Failed at #{} search, after 41 attempts: AgentError: no answer.",
+            spans + 41
+        );
+        assert_eq!(found, expected);
     }
 }
