@@ -4,7 +4,7 @@ use tracing::Subscriber;
 use tracing_subscriber::prelude::*;
 
 const README: &str = include_str!("../../../README.md");
-const GUIDE: &str = include_str!("../../../docs/tracing-layer.md");
+const GUIDE: &str = include_str!("../../../docs/instrument-rust.md");
 
 /// A program without a subscriber.
 fn alone() {
