@@ -1,6 +1,7 @@
 //! `.live`: the process that records a run, and its calls under way.
 //!
-//! It is locked for as long as the process records the run, where there is a descriptor for it (decisions, section 5).
+//! It is locked for as long as the process records the run, where there is a descriptor for it (decisions, section 5). On
+//! Windows a lock keeps readers out of its file: there `.lock`, beside it, is locked.
 //!
 //! JSON lines: first the run, then one line for each timed span that starts. A span that is in `spans.jsonl` has ended;
 //! its line is dropped by rewriting the file now and then.
@@ -15,7 +16,7 @@ use super::files::{FileSystem, OpenFile, OpenMode, open_own, write_all};
 use super::kept_files::KeptFile;
 use super::open_entries::{OpenEntries, OpenEntry};
 use crate::process::OwnIdentity;
-use tracer_format::{LIVE_FILE, SpanId, Timestamp};
+use tracer_format::{LIVE_FILE, LOCK_FILE, SpanId, Timestamp};
 
 /// Most lines of ended spans before the file is rewritten: some 40 KB, which readers read whole.
 const MAX_ENDED_LINES: usize = 256;
@@ -55,8 +56,10 @@ struct LockedHeader<'a> {
 pub struct LiveFileWriter {
     path: PathBuf,
     is_named: bool,
-    /// Locked where it is kept open.
+    /// Locked where it is kept open, unless there is a lock file.
     file: KeptFile,
+    /// On Windows.
+    lock_file: Option<Box<dyn OpenFile>>,
     header_length: u64,
     lines: usize,
     /// A fault left part of a line, or took lines away.
@@ -75,8 +78,12 @@ impl LiveFileWriter {
         let path = directory.join(LIVE_FILE);
         // Locked and filled before it gets its name, so that no reader ever sees it free or without its first line.
         let temporary = directory.join(format!("{LIVE_FILE}.{}.tmp", header.pid));
+        let lock_path = cfg!(windows).then(|| directory.join(LOCK_FILE));
+        let lock_file = lock_path.map(|path| file_system.open(&path, OpenMode::Append));
+        let lock_file = lock_file.transpose()?;
         let mut file = KeptFile::open(open_own(file_system, &temporary)?)?;
-        let header_length = write_header(file_system, &mut file, &temporary, header).and_then(|length| {
+        let written = write_header(file_system, &mut file, lock_file.as_deref(), &temporary, header);
+        let header_length = written.and_then(|length| {
             file_system.rename(&temporary, &path)?;
             Ok(length)
         });
@@ -93,6 +100,7 @@ impl LiveFileWriter {
             path,
             is_named: true,
             file,
+            lock_file,
             header_length,
             lines: 0,
             is_torn: false,
@@ -160,29 +168,36 @@ impl LiveFileWriter {
         self.path = directory.join(LIVE_FILE);
     }
 
-    /// Removes the file: the run has ended. It may be tried again.
+    /// Removes the file, and the lock's: the run has ended. It may be tried again.
     pub fn remove(&mut self, file_system: &dyn FileSystem) -> io::Result<()> {
         if self.is_named {
             file_system.remove(&self.path)?;
             self.is_named = false;
         }
+        if self.lock_file.is_some() {
+            file_system.remove(&self.path.with_file_name(LOCK_FILE))?;
+            self.lock_file = None;
+        }
         Ok(())
     }
 }
 
-/// Locks the file, unless no descriptor is left for it, and writes the first line; its length.
+/// Locks the lock file, or where there is none the file unless no descriptor is left for it, and writes the first line; its
+/// length.
 fn write_header(
     file_system: &dyn FileSystem,
     file: &mut KeptFile,
+    lock_file: Option<&dyn OpenFile>,
     path: &Path,
     header: &LiveHeader<'_>,
 ) -> io::Result<u64> {
     file.release();
-    let kept = file.as_open().map(|file| &*file);
+    let name = if lock_file.is_some() { LOCK_FILE } else { LIVE_FILE };
+    let kept = lock_file.or_else(|| file.as_open().map(|file| &*file));
     let is_locked = kept.map_or(Ok(false), try_lock)?;
     let locked = LockedHeader {
         header,
-        lock: is_locked.then_some(LIVE_FILE),
+        lock: is_locked.then_some(name),
         lock_descriptor: kept.filter(|_| is_locked).and_then(OpenFile::descriptor),
     };
     let mut line = Vec::new();
@@ -193,10 +208,6 @@ fn write_header(
 
 /// Locks a file; `false` where files cannot be locked.
 fn try_lock(file: &dyn OpenFile) -> io::Result<bool> {
-    // There, a lock keeps readers out.
-    if cfg!(windows) {
-        return Ok(false);
-    }
     match file.try_lock() {
         Ok(true) => Ok(true),
         Ok(false) => Err(io::ErrorKind::WouldBlock.into()),

@@ -312,7 +312,9 @@ impl Importer {
             self.inner.mark_unfinished(trace_id)?;
         } else if self.inner.is_unfinished(trace_id) {
             // Its process died after the last thing that it had to write.
-            let _ = file_system.remove(&directory.join(LIVE_FILE));
+            for file in [LIVE_FILE, LOCK_FILE] {
+                let _ = file_system.remove(&directory.join(file));
+            }
         }
         let mut run = RunWriter::new(Arc::clone(&self.inner), trace_id, directory, phase);
         run.read_known()?;

@@ -955,8 +955,10 @@ impl RunWriter {
             let removed = live.remove(file_system.as_ref());
             removed.map_err(ImportError::at(&self.directory.join(LIVE_FILE)))?;
         } else {
-            // It was at rest: `.live` is there without its lock.
-            let _ = file_system.remove(&self.directory.join(LIVE_FILE));
+            // It was at rest: `.live` is there, but not locked.
+            for file in [LIVE_FILE, LOCK_FILE] {
+                let _ = file_system.remove(&self.directory.join(file));
+            }
         }
         self.live = None;
         self.phase = RunPhase::Completed;

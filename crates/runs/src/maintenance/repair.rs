@@ -10,7 +10,7 @@ use super::completion::{Completion, LogSummary, complete};
 use super::error::MaintenanceError;
 use crate::{Liveness, RunReader, Strictness, open_run_file, probe_liveness, validate};
 use tracer_format::parse::MAX_META_BYTES;
-use tracer_format::{LIVE_FILE, META_FILE, RecordedStatus, RunMeta, SPANS_FILE};
+use tracer_format::{LIVE_FILE, LOCK_FILE, META_FILE, RecordedStatus, RunMeta, SPANS_FILE};
 use tracer_sdk::disk::MetaText;
 use tracer_sdk::disk::read_input;
 use tracer_sdk::disk::replace_text;
@@ -130,6 +130,8 @@ pub(super) fn repair_on(directory: &Path, file_system: &dyn FileSystem) -> Resul
     }
     let live = directory.join(LIVE_FILE);
     file_system.remove(&live).map_err(MaintenanceError::at(&live))?;
+    // Only some emitters have one, and without `.live` it says nothing.
+    let _ = file_system.remove(&directory.join(LOCK_FILE));
     Ok(plan)
 }
 
