@@ -7,13 +7,13 @@ use std::ops::Range;
 
 use super::fold::FoldedName;
 use super::forms::{authorization, cookies};
-use super::keys::{Confidence, KeyVerdict, NameMeaning, RedactKeys, begins_with};
+use super::keys::{Confidence, KeyVerdict, MAX_ROLE_BYTES, NameMeaning, NameRole, RedactKeys, begins_with};
 use super::name::AssignedName;
 use super::nested;
 use super::place::{SecretPlace, SecretPlaces};
 use super::rules::{is_term, is_word};
-use super::text::{BACK, Text, Value, is_quote};
-use super::value::{is_code, is_number, is_path, is_placeholder, looks_random, looks_secret};
+use super::text::{BACK, MAX_PREFIX_BYTES, Text, Value, is_prefix_of_quotes, is_quote};
+use super::value::{is_code, is_number, is_path, is_placeholder, is_plausible, looks_random, looks_secret};
 
 /// Gap between a name and its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -228,7 +228,9 @@ impl Named<'_> {
                 Some(place) => places.push(place),
                 None => nested::json(text, blanks.end, self.meaning, places),
             },
-            Gap::Colon if blanks.has_lines => nested::yaml(text, blanks.end, self.meaning, places),
+            Gap::Colon if blanks.has_lines => {
+                nested::yaml(text, name.outer.0, blanks.end, self.meaning, places);
+            }
             _ if blanks.has_lines => {}
             _ => places.extend(self.bare(gap, operator_end, blanks.end)),
         }
@@ -256,8 +258,10 @@ impl Named<'_> {
         if text.at(end) == b'=' && gap == Gap::Colon {
             return text.quoted(text.blanks(end + 1)).map(|value| (value, confidence));
         }
-        let functions = text.slice(start, text.run_back(end, MAX_TYPE_BYTES, |byte| byte == b' '));
         let value = text.quoted(text.gap(end).end)?;
+        // `Some(b"…")`
+        let end = text.run_back(end, MAX_PREFIX_BYTES, is_prefix_of_quotes);
+        let functions = text.slice(start, text.run_back(end, MAX_TYPE_BYTES, |byte| byte == b' '));
         let calls = functions.strip_suffix(b"(")?;
         if matches!(calls, b"Some" | b"Ok" | b"Just" | b"Optional") {
             return Some((value, Confidence::Structured));
@@ -273,7 +277,11 @@ impl Named<'_> {
     fn bare(&self, gap: Gap, operator_end: usize, start: usize) -> Option<SecretPlace> {
         let text = self.text;
         // Between blanks it may as well be a constant in code.
-        let is_tight = start == operator_end;
+        let is_tight = start == operator_end
+            || !text
+                .slice(self.name.outer.1, operator_end)
+                .iter()
+                .any(|byte| matches!(byte, b' ' | b'\t'));
         let confidence = if is_tight {
             self.confidence(gap)
         } else {
@@ -301,8 +309,9 @@ impl Named<'_> {
             && (is_number(judged) || (is_path(judged) && !looks_random(judged)));
         let next = text.at(start + judged.len());
         let continues = matches!(next, b'(' | b'[') || (!is_meant && matches!(next, b'{' | b'<'));
+        let is_short_token = is_meant && self.meaning == NameMeaning::Token && is_plausible(judged, 4);
         let is_secret = !is_harmless
-            && self.meaning.hides(judged, confidence)
+            && (self.meaning.hides(judged, confidence) || is_short_token)
             && (is_meant || !judged.starts_with(b"_"))
             && !is_expression(judged, continues, is_meant);
         is_secret.then(|| {
@@ -377,13 +386,16 @@ impl Named<'_> {
     fn worded(&self, start: usize) -> Option<SecretPlace> {
         let text = self.text;
         let is_user = |byte: u8| {
-            byte.is_ascii_alphanumeric()
-                || is_quote(byte)
-                || matches!(byte, b'_' | b'-' | b'.' | b'@' | b'%' | b' ')
+            byte.is_ascii_alphanumeric() || is_quote(byte) || matches!(byte, b'_' | b'-' | b'.' | b'@' | b'%')
         };
-        let words = text.run(start, BACK, is_user);
-        let assigned = (text.at(words) == b'=')
-            .then(|| text.quoted(text.blanks(words + 1)))
+        let words = if text.slice(start, start + 4).eq_ignore_ascii_case(b"for ") {
+            text.run(text.blanks(start + 4), BACK, is_user)
+        } else {
+            start + if text.has(start, "string") { 6 } else { 0 }
+        };
+        let equals = text.blanks(words);
+        let assigned = (words > start && text.at(equals) == b'=')
+            .then(|| text.quoted(text.blanks(equals + 1)))
             .flatten();
         let value = assigned.unwrap_or(text.value(start, is_word));
         let judged = value.judged(text);
@@ -416,9 +428,14 @@ impl Named<'_> {
         } else if text.before(prefix) == b'<' {
             (name.end, self.confidence(Gap::Tag))
         } else if text.has(name.end, "</") {
+            let tag = text.run_back(name.start.saturating_sub(1), MAX_ROLE_BYTES, super::name::is_name);
+            let confidence = match NameRole::of(text.slice(tag, name.start.saturating_sub(1))) {
+                NameRole::Name(confidence) if text.before(name.start) == b'>' => confidence,
+                _ => Confidence::Likely,
+            };
             let close = text.run(name.end, BACK, |byte| byte != b'>');
             let next = text.gap(close + 1).end;
-            (next + usize::from(text.at(next) == b'<'), Confidence::Likely)
+            (next + usize::from(text.at(next) == b'<'), confidence)
         } else {
             return None;
         };

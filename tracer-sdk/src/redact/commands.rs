@@ -45,7 +45,9 @@ pub(super) fn passwords(
         } else {
             command.is_attached
         };
-        let value = text.value(start, is_word);
+        // The next command follows a separator.
+        let is_argument = |byte| is_word(byte) && !matches!(byte, b';' | b'|' | b'&');
+        let value = text.value(start, is_argument);
         let is_secret = fits && text.at(start) != b'-' && !is_placeholder(value.judged(text));
         is_secret.then(|| value.place(text))
     });

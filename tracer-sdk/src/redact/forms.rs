@@ -64,15 +64,18 @@ pub(super) fn private_key(text: Text<'_>, anchor: Range<usize>) -> Option<Secret
             }
             word_end += 1;
         }
-        // The last line of a key may be short.
-        let short = body.trim_ascii();
-        let is_short = || has_key && !short.is_empty() && short.iter().all(|byte| is_base64(*byte));
+        // The last line of a key may be short; only numbers and signs are before it.
+        let signs = body.iter().rev().take_while(|byte| !is_base64(**byte)).count();
+        let short_end = body.len() - signs;
+        let short_start = text.run_back(line + short_end, short_end, is_base64) - line;
+        let is_short =
+            has_key && short_end > 0 && !body.iter().take(short_start).any(u8::is_ascii_alphabetic);
         let is_header = || !has_key && memmem::find(body, b": ").is_some();
         if let Some(last) = last {
             has_key = true;
             end = text.end_of(last, is_base64);
-        } else if is_short() {
-            end = line + body.trim_ascii_end().len();
+        } else if is_short {
+            end = line + short_end;
         } else if !has_no_letters(body) && !is_header() && !text.has(line + label, END) {
             break;
         }

@@ -185,6 +185,11 @@ const LAST_WORDS: &[LastWord] = {
         word("pat", Key, Some(Key)),
         word("sk", Key, None),
         word("totp", Key, Some(Key)),
+        word("otp", Key, Some(Key)),
+        word("pin", Key, Some(Key)),
+        word("mfacode", Key, Some(Key)),
+        word("backupcode", Key, Some(Key)),
+        word("recoverycode", Key, Some(Key)),
         word("creds", Token, Some(Token)),
         word("cred", Token, Some(Token)),
         word("pw", Secret, Some(Token)),
@@ -201,6 +206,8 @@ const LAST_WORDS: &[LastWord] = {
         word("secretkeybase", Secret, Some(Secret)),
         word("passwordconfirmation", Secret, Some(Secret)),
         word("passwordconfirm", Secret, Some(Secret)),
+        word("passwordagain", Secret, Some(Secret)),
+        word("passwordplain", Secret, Some(Secret)),
         word("privatekeypem", Secret, Some(Secret)),
         word("credentialsjson", Secret, Some(Secret)),
     ]
@@ -422,30 +429,42 @@ impl NameRole {
     }
 }
 
-/// Meaning of the members before one in an object, by the surest of their texts that name a value.
+/// Meaning of the members before one in an object, by their texts that name a value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Neighbours(Option<(Confidence, NameMeaning)>);
+pub(super) struct Neighbours {
+    name: Option<NameMeaning>,
+    label: Option<NameMeaning>,
+}
+
+/// The meanings of a value, each with its confidence: one by a name, and one by a label.
+pub(super) type Meanings = [Option<(NameMeaning, Confidence)>; 2];
 
 impl Neighbours {
     /// Adds the meaning of the text of a member with this role.
     pub(super) fn add(&mut self, role: NameRole, meaning: NameMeaning) {
-        if let NameRole::Name(confidence) = role {
-            self.0 = self.0.max(Some((confidence, meaning)));
-        }
+        let known = match role {
+            NameRole::Name(Confidence::Likely) => &mut self.label,
+            NameRole::Name(_) => &mut self.name,
+            NameRole::Other | NameRole::Value(_) => return,
+        };
+        *known = (*known).max(Some(meaning));
     }
 
-    /// Meaning of a value in a member with this role.
-    pub(super) fn meaning(self, role: NameRole) -> Option<(NameMeaning, Confidence)> {
-        match (self.0, role) {
-            (Some((naming, meaning)), NameRole::Value(confidence)) => Some((meaning, naming.min(confidence))),
-            _ => None,
-        }
+    /// Meanings of a value in a member with this role.
+    pub(super) fn meanings(self, role: NameRole) -> Meanings {
+        let NameRole::Value(confidence) = role else {
+            return Meanings::default();
+        };
+        [
+            self.name.map(|name| (name, confidence)),
+            self.label.map(|label| (label, Confidence::Likely)),
+        ]
     }
 
     /// Says whether a string is a secret in a member with this role.
     pub(super) fn hide(self, role: NameRole, value: &[u8]) -> bool {
-        let meaning = self.meaning(role);
-        meaning.is_some_and(|(meaning, confidence)| meaning.hides(value, confidence))
+        let mut meanings = self.meanings(role).into_iter().flatten();
+        meanings.any(|(meaning, confidence)| meaning.hides(value, confidence))
     }
 }
 

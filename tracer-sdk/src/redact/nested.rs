@@ -3,9 +3,9 @@
 use super::keys::{Confidence, MAX_ROLE_BYTES, NameMeaning, NameRole, Neighbours};
 use super::name::{AssignedName, is_name};
 use super::place::{SecretPlace, SecretPlaces};
-use super::rules::{Alphabet, is_content, is_term, is_word};
+use super::rules::{Alphabet, is_content, is_item, is_word};
 use super::text::{AHEAD, BACK, Text, is_quote};
-use super::value::{is_number, is_placeholder, is_plausible, looks_secret};
+use super::value::{is_placeholder, is_plausible, looks_secret};
 
 /// Most members behind the one with the name that are examined.
 const MAX_MEMBERS: usize = 4;
@@ -58,11 +58,25 @@ pub(super) fn json(text: Text<'_>, start: usize, meaning: NameMeaning, places: &
     }
 }
 
-/// Finds the texts that look random in the indented lines and items from `start` on. They are searched as long as they are secrets.
-pub(super) fn yaml(text: Text<'_>, start: usize, meaning: NameMeaning, places: &mut SecretPlaces) {
+/// Finds the texts that look random in the lines and items from `start` on that are indented deeper than the name. They are
+/// searched as long as they are secrets.
+pub(super) fn yaml(
+    text: Text<'_>,
+    name_start: usize,
+    start: usize,
+    meaning: NameMeaning,
+    places: &mut SecretPlaces,
+) {
+    let line_start = text.run_back(name_start, BACK, |byte| matches!(byte, b' ' | b'\t' | b'-'));
+    let begins_line =
+        matches!(text.before(line_start), 0 | b'\n' | b'\r') || text.is_escape(line_start.saturating_sub(1));
+    let name_indent = if begins_line { name_start - line_start } else { 0 };
+    let indent = |line| line - text.run_back(line, BACK, |byte| matches!(byte, b' ' | b'\t'));
     let (mut line, mut from) = (start.max(places.nested_until), start.max(places.nested_until));
     let is_item = |line| text.has(line, "- ");
-    while line - from < AHEAD && (is_item(line) || matches!(text.before(line), b' ' | b'\t')) {
+    while line - from < AHEAD
+        && (indent(line) > name_indent || (is_item(line) && indent(line) == name_indent))
+    {
         let item = line + if is_item(line) { 2 } else { 0 };
         let key = text.run(item, BACK, is_name);
         let is_member = text.at(key) == b':' && text.blanks(key + 1) > key + 1;
@@ -70,7 +84,11 @@ pub(super) fn yaml(text: Text<'_>, start: usize, meaning: NameMeaning, places: &
         let mut end = value.start;
         let judged = value.judged(text);
         let is_value = is_member && NameRole::of(text.slice(item, key)) == NameRole::VALUE;
-        if looks_secret(judged) || (is_value && meaning.hides(judged, Confidence::Likely)) {
+        let is_secret = looks_secret(judged)
+            || (is_value
+                && (value.is_quoted() || is_plausible(judged, 6))
+                && meaning.hides(judged, Confidence::Structured));
+        if is_secret {
             let place = value.place(text);
             places.push(place);
             (end, from) = (place.end, line);
@@ -114,7 +132,7 @@ pub(super) fn siblings(text: Text<'_>, name: &AssignedName, meaning: NameMeaning
     };
     let is_secret = |value: &[u8]| {
         let is_word = !value.iter().any(u8::is_ascii_whitespace);
-        is_word && !is_number(value) && neighbours.hide(NameRole::VALUE, value)
+        is_word && neighbours.hide(NameRole::VALUE, value)
     };
     places.extend(content(text, start, is_secret));
 }
@@ -142,7 +160,7 @@ fn members(
             break;
         }
         let arrow = usize::from(text.at(separator + 1) == b'>');
-        let value = text.value(text.gap(separator + 1 + arrow).end, is_term);
+        let value = text.value(text.gap(separator + 1 + arrow).end, is_item);
         let judged = value.judged(text);
         // `<meta name="csrf-token" content="…">`
         let role = match member {

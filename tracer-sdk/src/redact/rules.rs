@@ -139,10 +139,13 @@ const NAMES: &[&str] = &[
     "secret",
     "token",
     "sig",
+    "recovery",
+    "backup",
+    "mfa",
 ];
 
 /// The same, where no letter follows them.
-const ENDS_OF_NAMES: &[&str] = &["pat", "sk", "cred", "creds", "totp", "pw", "psk"];
+const ENDS_OF_NAMES: &[&str] = &["pat", "sk", "cred", "creds", "pin", "otp", "pw", "psk"];
 
 const OTHERS: &[(&str, AnchorRule)] = &[
     ("-----BEGIN ", AnchorRule::PrivateKey),
@@ -237,13 +240,14 @@ pub(super) const fn is_word(byte: u8) -> bool {
     !byte.is_ascii_whitespace() && !matches!(byte, b'"' | b'\'' | b'`' | b'\\')
 }
 
-/// The same, where code, a list, markup or a query may continue behind it.
+/// The same, where a list or markup may continue behind it.
+pub(super) const fn is_item(byte: u8) -> bool {
+    is_word(byte) && !matches!(byte, b'<' | b'>' | b',' | b')' | b']' | b'}')
+}
+
+/// The same, where code or a query may, too.
 pub(super) const fn is_term(byte: u8) -> bool {
-    is_word(byte)
-        && !matches!(
-            byte,
-            b'<' | b'>' | b'&' | b';' | b',' | b')' | b'(' | b']' | b'[' | b'}' | b'{' | b'|'
-        )
+    is_item(byte) && !matches!(byte, b'&' | b';' | b'(' | b'[' | b'{' | b'|')
 }
 
 /// The signs of the text of an element.

@@ -1,6 +1,6 @@
 //! Meaning of the values before one in an array or object, for that one.
 
-use super::keys::{Confidence, NameMeaning, NameRole, Neighbours};
+use super::keys::{Confidence, Meanings, NameMeaning, NameRole, Neighbours};
 use super::{Member, Redactor};
 
 /// Meaning of the values so far of an open array or object.
@@ -17,8 +17,7 @@ pub(crate) struct Siblings {
 /// Hint about a value, in addition to the verdict on its key.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Hint {
-    meaning: NameMeaning,
-    confidence: Confidence,
+    meanings: Meanings,
     /// Set when an array or object there is a secret as a whole.
     hides_containers: bool,
 }
@@ -26,16 +25,17 @@ pub(crate) struct Hint {
 impl Hint {
     const fn new(meaning: NameMeaning, confidence: Confidence) -> Self {
         Self {
-            meaning,
-            confidence,
+            meanings: [Some((meaning, confidence)), None],
             hides_containers: false,
         }
     }
 
     /// Says whether a text is a secret; an option is none, behind another one.
     pub(crate) fn hides(self, text: &str) -> bool {
-        let is_option = self.confidence == Confidence::Explicit && text.starts_with("--");
-        !is_option && self.meaning.hides(text.as_bytes(), self.confidence)
+        self.meanings.into_iter().flatten().any(|(meaning, confidence)| {
+            let is_option = confidence == Confidence::Explicit && text.starts_with("--");
+            !is_option && meaning.hides(text.as_bytes(), confidence)
+        })
     }
 
     /// Says whether an array or object is a secret as a whole.
@@ -61,10 +61,14 @@ impl Siblings {
     /// Hint about the value of a member.
     pub(crate) fn member(&self, member: &Member<'_>) -> Option<Hint> {
         if member.role.is_value() {
-            let (meaning, confidence) = self.members.meaning(member.role)?;
+            let meanings = self.members.meanings(member.role);
+            let mut known = meanings.into_iter().flatten().peekable();
+            known.peek()?;
             return Some(Hint {
-                hides_containers: confidence >= Confidence::Structured && meaning >= NameMeaning::Token,
-                ..Hint::new(meaning, confidence)
+                meanings,
+                hides_containers: known.any(|(meaning, confidence)| {
+                    confidence >= Confidence::Structured && meaning >= NameMeaning::Token
+                }),
             });
         }
         member.name.map(|name| Hint::new(name, Confidence::Likely))

@@ -39,7 +39,12 @@ pub(super) struct Value {
 #[derive(Debug, Clone, Copy)]
 enum Extent {
     /// Up to this quote, behind as many backslashes as the one that opens it has, at most.
-    Quoted { quote: u8, backslashes: usize },
+    Quoted {
+        quote: u8,
+        backslashes: usize,
+        /// It is in three quotes, and may have several lines.
+        is_triple: bool,
+    },
     /// As long as its signs are of this alphabet.
     Bare(Alphabet),
 }
@@ -173,13 +178,12 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// The value in quotes at `start`, after a letter or sign that some languages set before quotes.
+    /// The value in quotes at `start`, after letters or signs that some languages set before quotes.
     pub(super) fn quoted(self, start: usize) -> Option<Value> {
-        let is_quote_at = |at| self.behind_quote(at).is_some();
-        let has_letter = (self.at(start).is_ascii_alphabetic() || matches!(self.at(start), b'@' | b'$'))
-            && is_quote_at(start + 1);
-        let from = start + usize::from(has_letter);
-        let (behind, quote) = self.behind_quote(from)?;
+        let prefix_end = self.run(start, MAX_PREFIX_BYTES, is_prefix_of_quotes);
+        let (from, (behind, quote)) = [prefix_end, start]
+            .into_iter()
+            .find_map(|from| Some((from, self.behind_quote(from)?)))?;
         let backslashes = behind - 1 - from;
         let is_triple = backslashes == 0 && self.at(behind) == quote && self.at(behind + 1) == quote;
         // Behind three quotes the text may begin in the next line.
@@ -191,7 +195,11 @@ impl<'a> Text<'a> {
         };
         Some(Value {
             start,
-            extent: Extent::Quoted { quote, backslashes },
+            extent: Extent::Quoted {
+                quote,
+                backslashes,
+                is_triple,
+            },
         })
     }
 
@@ -215,6 +223,17 @@ impl<'a> Text<'a> {
     }
 }
 
+/// The most letters and signs before quotes.
+pub(super) const MAX_PREFIX_BYTES: usize = 2;
+
+/// Letters and signs before quotes: `b"…"`, `N'…'`, `$@"…"`.
+pub(super) const fn is_prefix_of_quotes(byte: u8) -> bool {
+    matches!(
+        byte.to_ascii_lowercase(),
+        b'b' | b'c' | b'e' | b'f' | b'l' | b'n' | b'r' | b'u' | b'@' | b'$'
+    )
+}
+
 pub(super) const fn is_quote(byte: u8) -> bool {
     matches!(byte, b'"' | b'\'' | b'`')
 }
@@ -224,24 +243,36 @@ impl Value {
         matches!(self.extent, Extent::Quoted { .. })
     }
 
-    /// Finds where it ends: where its alphabet does, before the quote that closes it, before a marker, at the end of the line, or after `most` bytes.
+    /// Finds where it ends: where its alphabet does, before the quotes that close it, before a marker, at the end of the line, or after `most` bytes.
     fn end(self, text: Text<'_>, most: usize) -> usize {
-        let (quote, backslashes) = match self.extent {
+        let (quote, backslashes, is_triple) = match self.extent {
             Extent::Bare(alphabet) => return text.run(self.start, most, alphabet),
-            Extent::Quoted { quote, backslashes } => (quote, backslashes),
+            Extent::Quoted {
+                quote,
+                backslashes,
+                is_triple,
+            } => (quote, backslashes, is_triple),
         };
         let limit = self.start.saturating_add(most);
         let mut position = self.start;
         loop {
             position = text.run(position, limit.saturating_sub(position), |byte| {
-                byte != quote && !matches!(byte, b'\\' | b'\n')
+                byte != quote && byte != b'\\' && (byte != b'\n' || is_triple)
             });
+            let is_one_of_three = || {
+                let quotes = text.slice(position, position + 3);
+                is_triple && quotes.first() == Some(&quote) && quotes != [quote; 3]
+            };
+            if position < limit && is_one_of_three() {
+                position += 1;
+                continue;
+            }
             if text.at(position) != b'\\' || position >= limit {
-                return position;
+                break;
             }
             let run = text.run(position, limit - position, |byte| byte == b'\\');
             if text.at(run) == quote && run - position <= backslashes {
-                return position;
+                break;
             }
             // Backslashes escape each other in pairs, and one that is left over the next character.
             let is_escape = backslashes > 0 || !(run - position).is_multiple_of(2);
@@ -252,6 +283,11 @@ impl Value {
                 run
             };
         }
+        if is_triple {
+            // The quotes may be in a line of their own.
+            position = text.run_back(position, position - self.start, |byte| byte.is_ascii_whitespace());
+        }
+        position
     }
 
     /// The part that it is judged by.

@@ -61,6 +61,13 @@ const NAMED_BY_LAST_WORD: &[&str] = &[
     "storage_key",
     "account_key",
     "totp",
+    "otp",
+    "pin",
+    "mfa_code",
+    "backupCode",
+    "RECOVERY_CODE",
+    "password_again",
+    "passwordPlain",
 ];
 
 /// All of them.
@@ -344,6 +351,8 @@ const VIEWS: &[(&str, &str, &str)] = &[
     ("a.pem:1:", "a.pem:2:", "\r\n"),
     ("[\"", "\"", "\","),
     ("[\\\"", "\\\"", "\\\","),
+    ("", "    27\t", "\n"),
+    ("", "", "\\\\n"),
 ];
 
 #[test]
@@ -377,6 +386,16 @@ fn the_lines_of_a_private_key_go_whatever_is_around_them() {
             );
             assert_eq!(redactor.text(&clean), clean);
         }
+    }
+    // A short last line, but not where a path is before it.
+    for (first, before, behind) in VIEWS.iter().filter(|(_, before, _)| !before.contains('.')) {
+        let begin = format!("{first}-----BEGIN {} KEY-----{behind}", "PRIVATE");
+        let lines = [secrets[0].as_str(), "aB3dQ9==", "-----END PRIVATE KEY-----"];
+        let lines = lines.map(|line| format!("{before}{line}{behind}")).concat();
+        assert_eq!(
+            redactor.text(&format!("{begin}{lines}after it")),
+            format!("{first}__REDACTED__{behind}after it")
+        );
     }
     for text in [
         "a.replace(\"-----BEGIN PRIVATE KEY-----\", \"\").replace(\"-----END PRIVATE KEY-----\", \"\")",
@@ -491,6 +510,62 @@ fn short_values_go_where_their_place_says_that_they_are_meant() {
             })
             .replace('¤', "__REDACTED__");
         assert_eq!(redactor.text(&text.replace('¤', "hunter")), expected);
+        assert_eq!(redactor.text(&expected), expected);
+    }
+}
+
+#[test]
+fn a_short_secret_goes_whole_and_no_more_than_it() {
+    let redactor = redactor();
+    for (text, secret) in [
+        // Members and variables without quotes.
+        ("- name: DB_PASSWORD\n  value: ¤\n", "Tr0ub4dor&3"),
+        ("- key: DB_PASSWORD\n  value: ¤\n", "x9$k;l|m"),
+        ("- {name: DB_PASSWORD, value: ¤, of: ada}", "x9$k;l|m"),
+        ("DB_PASSWORD= ¤", "sunshine"),
+        ("DB_PASSWORD= ¤", "20240101"),
+        ("export DB_PASSWORD= ¤", "Tr0ub4dor&3"),
+        // Letters before quotes.
+        ("api_key = br\"¤\"", "kv9ZpL2mQ8xW4tR7aB3d"),
+        ("api_key = rb'¤'", "kv9ZpL2mQ8xW4tR7aB3d"),
+        ("api_key = $@\"¤\"", "kv9ZpL2mQ8xW4tR7aB3d"),
+        ("password: Some(b\"¤\")", "hunter2xyz"),
+        // Three quotes.
+        (
+            "API_SECRET=\"\"\"\n¤\n\"\"\"\nport = 1",
+            "first9line\nsecond9line",
+        ),
+        ("API_SECRET=\"\"\"¤\"\"\" # a", "a'b\"c9xyz"),
+        // Elements.
+        ("<key>Password</key><string>¤</string>", "sunshine"),
+        ("<param><name>password</name><value>¤</value></param>", "12345678"),
+        ("<property name=\"db.password\">¤</property>", "12345678"),
+        (
+            "<setting name=\"db_password\"><value>¤</value></setting>",
+            "12345678",
+        ),
+        // Lines below a name, as deep as it is.
+        ("a:\n  token:\n    value: ¤\n", "hunter2"),
+        (
+            "  secret:\n    it: ¤\n  commit: Zk3mQ8xW4tR7aB3dLp9",
+            "kv9ZpL2mQ8xW4tR7aB3d",
+        ),
+        (
+            "  secret:\n  - ¤\n  commit: Zk3mQ8xW4tR7aB3dLp9",
+            "kv9ZpL2mQ8xW4tR7aB3d",
+        ),
+        (
+            r"a: 1\n  secret:\n    it: ¤\n  commit: Zk3mQ8xW4tR7aB3dLp9",
+            "kv9ZpL2mQ8xW4tR7aB3d",
+        ),
+        // Commands and queries.
+        ("mysql -p¤;ls -la", "hunter2xyz"),
+        ("mysql -p¤|grep x", "hunter2xyz"),
+        ("https://example.org/?token=¤,word(1)", "p@ss"),
+        ("run --token=¤,word(1)", "p@ss"),
+    ] {
+        let expected = text.replace('¤', "__REDACTED__");
+        assert_eq!(redactor.text(&text.replace('¤', secret)), expected);
         assert_eq!(redactor.text(&expected), expected);
     }
 }
@@ -735,6 +810,7 @@ fn a_short_value_beside_its_name_goes_whatever_is_beside_it() {
         r#""name":"password","default":null,"value":"¤""#,
         r#""name":"password","default":"","value":"¤""#,
         r#""label":"Password","value":"¤""#,
+        r#""label":"Secret","name":"SERVICE_KEY","value":"¤""#,
         r#""name":"password","type":"string","default":"¤""#,
     ] {
         let text = format!("{{{}}}", members.replace('¤', "hunter2xx"));
