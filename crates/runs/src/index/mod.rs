@@ -234,35 +234,37 @@ impl LogIndex {
 
     /// Finds the calls that are recorded more than once, and makes those that repeat them spans of no type.
     fn find_calls(&mut self) {
-        let found = self.columns.take_calls();
-        let found = found
-            .into_iter()
-            .filter(|call| entry_of_call(&self.entries, call).is_some());
-        self.calls.extend(found);
+        let mut found = self.columns.take_calls();
+        found.retain(|call| entry_of_call(&self.entries, call).is_some());
+        self.calls.append(&mut found);
         if self.calls.iter().all(CallReport::is_own_report) {
             return;
         }
         self.calls.sort_by_key(|call| call.place);
+        let begin = self
+            .entries
+            .get(self.calls_end)
+            .map_or(u64::MAX, IndexEntry::line);
+        let known = self.calls.partition_point(|call| call.place.line < begin);
+        let mut known = self.calls.iter().skip(known).peekable();
         let mut more = Vec::new();
-        for at in self.calls_end..self.entries.len() {
-            let Some(entry) = self.entries.get(at).copied() else {
-                break;
-            };
-            let is_known = || {
-                self.calls
-                    .binary_search_by_key(&entry.line(), |call| call.place.line)
-                    .is_ok()
-            };
-            if is_call(entry.event_type()) && !is_known() {
+        for (at, entry) in self.entries.iter().enumerate().skip(self.calls_end) {
+            let is_known = known.next_if(|call| call.place.line == entry.line()).is_some();
+            if is_call(entry.event_type()) && !is_known {
                 // One that can no longer be read is reported when it is read.
                 let span = self.read_span(at).ok().flatten();
                 more.extend(span.and_then(|span| CallReport::of(&span, entry.event_type(), entry.place())));
             }
         }
-        self.calls.extend(more);
+        self.calls.append(&mut more);
         self.calls_end = self.entries.len();
         self.calls.sort_by_key(|call| call.place);
+        let was_empty = self.correlation.is_empty();
         self.correlation = self.correlate();
+        if was_empty && self.correlation.is_empty() {
+            // Each report is a call of its own, and the columns have what its span says.
+            return;
+        }
         let joined: HashMap<u64, JoinedCall> = self.correlation.joined(&self.calls).collect();
         self.columns.prices_mut().part_all();
         for call in &self.calls {

@@ -118,6 +118,38 @@ fn what_is_left_out_leaves_names_and_tokens_with_their_spans() {
 }
 
 #[test]
+fn a_run_of_one_reporter_may_get_another_one() {
+    let call = |id: u64, parent: u64, more: serde_json::Value| {
+        let mut span = span(id, Some(parent));
+        let attributes = serde_json::json!({"gen_ai.operation.name": "chat", "gen_ai.request.model": "gpt-4o", "gen_ai.response.id": "r1"});
+        span["attributes"] = attributes;
+        for (key, value) in more.as_object().unwrap() {
+            span["attributes"][key] = value.clone();
+        }
+        span
+    };
+    let of_proxy = serde_json::json!({"tracer.source": "proxy", "gen_ai.usage.input_tokens": 7, "gen_ai.usage.output_tokens": 2});
+    let first = text(&[call(2, 1, of_proxy)]);
+    let directory = directory(&meta("running"), &first);
+    let mut index = LogIndex::open(directory.path(), None, true).unwrap();
+    let types = |index: &LogIndex| -> Vec<EventType> {
+        let spans = (0..index.len()).map(|position| index.span(position).unwrap());
+        spans.map(|span| span.event_type).collect()
+    };
+    assert_eq!(types(&index), [EventType::LlmCall]);
+    let whole = first + &text(&[call(3, 1, serde_json::json!({"otel.scope.name": "library"}))]);
+    std::fs::write(directory.path().join(SPANS_FILE), whole).unwrap();
+    assert!(index.extend(true).unwrap());
+    let again = LogIndex::open(directory.path(), None, true).unwrap();
+    for index in [&index, &again] {
+        assert_eq!(types(index), [EventType::LlmCall, EventType::Unknown]);
+        let call = index.span(0).unwrap();
+        assert_eq!((call.is_joined, call.tokens_total), (true, Some(9)));
+        assert!(index.span(1).unwrap().is_leftover);
+    }
+}
+
+#[test]
 fn a_call_that_a_guardrail_refused_cost_nothing() {
     use crate::{RunReader, Strictness};
     use tracer_sdk::prices::{CallGroups, Prices};

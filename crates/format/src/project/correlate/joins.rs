@@ -66,7 +66,10 @@ impl<'a> JoinEvidence<'a> {
             asked_in: HashMap::new(),
             unsure: HashMap::new(),
         };
-        let are_several = has_several_sources(reports);
+        let of_type = |event_type| move |report: &&NumberedReport<'_>| report.event_type == event_type;
+        let are_several = [EventType::LlmCall, EventType::ToolCall]
+            .into_iter()
+            .any(|event_type| has_several_sources(reports.iter().filter(of_type(event_type))));
         let mut seen = HashSet::new();
         for report in reports {
             if are_several
@@ -281,7 +284,7 @@ pub(super) fn join<'a>(
     };
     let models = of_type(EventType::LlmCall);
     join_fetches(&models, groups);
-    if has_several_sources(&models) {
+    if has_several_sources(models.iter()) {
         join_by_id(evidence, &models, groups);
         join_near(evidence, &models, of_measure, groups);
         let candidates = join_near(evidence, &models, of_set, groups);
@@ -297,7 +300,7 @@ pub(super) fn join<'a>(
         );
     }
     let tools = of_type(EventType::ToolCall);
-    if has_several_sources(&tools) {
+    if has_several_sources(tools.iter()) {
         evidence.find_asked_in(&tools, groups);
         join_by_id(evidence, &tools, groups);
         let mut unfinished = unfinished(&tools, groups);
@@ -346,10 +349,10 @@ fn join_fetches<'a>(models: &[NumberedReport<'a>], groups: &mut Groups<'a>) {
     }
 }
 
-fn has_several_sources(calls: &[NumberedReport<'_>]) -> bool {
+fn has_several_sources<'r>(mut calls: impl Iterator<Item = &'r NumberedReport<'r>>) -> bool {
     calls
-        .first()
-        .is_some_and(|first| calls.iter().any(|call| call.source != first.source))
+        .next()
+        .is_some_and(|first| calls.any(|call| call.source != first.source))
 }
 
 /// The reports whose group some reporter has no part in yet.

@@ -171,6 +171,9 @@ fn left_of_libraries(reports: &[NumberedReport<'_>], groups: &Groups<'_>) -> Vec
         let models = reports.iter();
         models.filter(|report| report.event_type == EventType::LlmCall)
     };
+    if models().all(|report| report.is_of_proxy) {
+        return Vec::new();
+    }
     let wire = || models().filter(|report| report.is_of_proxy);
     let seen: HashSet<u64> = wire()
         .flat_map(|report| [report.name, report.answered_by])
