@@ -85,7 +85,7 @@ impl GateRun<'_> {
         let (policy, command) = (self.policy, self.command);
         let orphans = Orphans::adopt();
         // Among several trials nothing shows whose the orphans are: they end with the last one.
-        let of_trial = (policy.jobs == 1).then_some(&orphans);
+        let of_trial = (policy.jobs.min(policy.trials) == 1).then_some(&orphans);
         let mut follower = TrialFollower {
             run: self,
             stop: &stop,

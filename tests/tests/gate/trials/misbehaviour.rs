@@ -55,8 +55,19 @@ exec "$TRACED" wait"#;
 }
 
 #[test]
+fn among_several_trials_one_that_leaves_a_process_has_its_output() {
+    let agent = r#"
+setsid sh -c 'echo $$ > "$OUTSIDE/process$TRACER_TRIAL_INDEX"; exec sleep 1000' &
+until test -s "$OUTSIDE/process$TRACER_TRIAL_INDEX"; do sleep 0.01; done
+echo boom >&2; exit 3"#;
+    let outcome = gate(agent, &["--trials", "2", "--jobs", "2"]);
+    assert_eq!(outcome.reason(), "process_failed");
+    assert_eq!(outcome.trials()[0]["stderr_tail"], "boom");
+}
+
+#[test]
 fn a_process_that_was_there_before_the_gate_is_left_alone() {
-    let workshop = Workshop::new(r#"sleep 1000 & exec "$TRACED" wait"#);
+    let workshop = Workshop::new(r#"sleep 1000 & setsid sleep 1000 & exec "$TRACED" wait"#);
     let server = r#"env -i sleep 1000 > /dev/null 2>&1 & echo $! > "$OUTSIDE/server""#;
     workshop.gate_after(server, &["--trials", "1"]).is("pass");
     let server = std::fs::read_to_string(workshop.path("server")).unwrap();

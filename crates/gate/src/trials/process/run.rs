@@ -15,7 +15,7 @@ use crate::trials::stop::{Stop, TrialsStop};
 
 /// Poll interval.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
-/// Time limit for the end of the output when every process has ended.
+/// Time limit for the end of the output, which a process that was not ended keeps open.
 const OUTPUT_PATIENCE: Duration = Duration::from_secs(2);
 
 /// A program to run.
@@ -87,12 +87,13 @@ pub(crate) fn run(launch: &Launch, orphans: Option<&Orphans>, stop: &Stop) -> io
     let group_is_gone = group::end(&mut child, &members, stop);
     let are_gone = orphans.is_none_or(Orphans::end) && group_is_gone;
     let (end, (stdout, stderr)) = waited?;
+    let deadline = Instant::now() + OUTPUT_PATIENCE;
     Ok(EndedProgram {
         end,
         took,
         has_survivors: !are_gone,
-        stdout: stdout.text(OUTPUT_PATIENCE),
-        stderr: stderr.text(OUTPUT_PATIENCE),
+        stdout: stdout.text(deadline),
+        stderr: stderr.text(deadline),
     })
 }
 

@@ -1,9 +1,10 @@
 //! Tail of the output of a program, which is read at once.
 
 use std::io::{self, Read};
-use std::sync::mpsc::{self, Receiver};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::Instant;
 
 /// Bytes of the tail in memory: more than is shown, so that secrets are whole for redaction.
 const KEPT_BYTES: usize = 64 * 1024;
@@ -11,34 +12,55 @@ const KEPT_BYTES: usize = 64 * 1024;
 /// The end of a stream that a thread reads.
 #[derive(Debug)]
 pub(crate) struct Tail {
-    end: Receiver<Vec<u8>>,
+    kept: Arc<Mutex<KeptOutput>>,
+    /// Closed at the end of the stream.
+    end: Receiver<()>,
+}
+
+/// The end of what was read until now.
+#[derive(Debug, Default)]
+struct KeptOutput {
+    bytes: Vec<u8>,
+    was_cut: bool,
 }
 
 impl Tail {
     /// Reads a stream to its end, which comes when the last process that has it closes it.
     pub(crate) fn of(stream: impl Read + Send + 'static) -> io::Result<Self> {
-        let (sender, end) = mpsc::channel();
+        let kept = Arc::default();
+        let (open, end) = mpsc::channel();
+        let reader = Arc::clone(&kept);
         thread::Builder::new()
             .name("trial output".to_owned())
             .spawn(move || {
-                // The receiver may be gone.
-                let _ = sender.send(read_tail(stream));
+                read(stream, &reader);
+                drop(open);
             })?;
-        Ok(Self { end })
+        Ok(Self { kept, end })
     }
 
-    /// The last lines, as text. Nothing, when a process that could not be ended keeps the stream open for longer
-    /// than `patience`.
-    pub(crate) fn text(self, patience: Duration) -> String {
-        let bytes = self.end.recv_timeout(patience).unwrap_or_default();
-        String::from_utf8_lossy(&bytes).into_owned()
+    /// The last lines, as text: the whole ones until `deadline`, when a process that was not ended keeps the stream open
+    /// for longer.
+    pub(crate) fn text(&self, deadline: Instant) -> String {
+        let patience = deadline.saturating_duration_since(Instant::now());
+        // Nothing is ever sent: either the end of the stream or that of the patience comes.
+        let is_open = self.end.recv_timeout(patience) == Err(RecvTimeoutError::Timeout);
+        let mut kept = locked(&self.kept);
+        let mut lines = kept.last_lines();
+        if is_open {
+            // The last line may lack its end, and half a secret is not known for one.
+            let end = lines
+                .iter()
+                .rposition(|byte| *byte == b'\n')
+                .map_or(0, |end| end + 1);
+            lines = lines.get(..end).unwrap_or_default();
+        }
+        String::from_utf8_lossy(lines).into_owned()
     }
 }
 
-fn read_tail(mut stream: impl Read) -> Vec<u8> {
-    let mut kept = Vec::with_capacity(3 * KEPT_BYTES);
+fn read(mut stream: impl Read, kept: &Mutex<KeptOutput>) {
     let mut buffer = vec![0; KEPT_BYTES];
-    let mut was_cut = false;
     loop {
         let length = match stream.read(&mut buffer) {
             Ok(length) => length,
@@ -49,31 +71,55 @@ fn read_tail(mut stream: impl Read) -> Vec<u8> {
         let Some(read) = buffer.get(..length).filter(|read| !read.is_empty()) else {
             break;
         };
-        kept.extend_from_slice(read);
-        // Not at every reading, which may be short: what is kept moves to the front each time.
-        if kept.len() > 2 * KEPT_BYTES {
-            was_cut |= keep_end(&mut kept);
-        }
+        locked(kept).push(read);
     }
-    was_cut |= keep_end(&mut kept);
-    if was_cut {
-        // The first line may lack its beginning, and with it what tells that it is a secret.
-        let after_first_line = kept.iter().position(|byte| *byte == b'\n').map(|end| end + 1);
-        kept.drain(..after_first_line.unwrap_or(kept.len()));
-    }
-    kept
 }
 
-/// Cuts the beginning off, and tells whether there was one to cut.
-fn keep_end(kept: &mut Vec<u8>) -> bool {
-    let too_many = kept.len().saturating_sub(KEPT_BYTES);
-    kept.drain(..too_many);
-    too_many > 0
+/// What a reader that panicked has read is still right.
+fn locked(kept: &Mutex<KeptOutput>) -> MutexGuard<'_, KeptOutput> {
+    kept.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl KeptOutput {
+    fn push(&mut self, read: &[u8]) {
+        self.bytes.extend_from_slice(read);
+        // Not at every reading, which may be short: what is kept moves to the front each time.
+        if self.bytes.len() > 2 * KEPT_BYTES {
+            self.cut();
+        }
+    }
+
+    /// The last whole lines.
+    fn last_lines(&mut self) -> &[u8] {
+        self.cut();
+        if !self.was_cut {
+            return &self.bytes;
+        }
+        // The first line may lack its beginning, and with it what tells that it is a secret.
+        let mut lines = self.bytes.splitn(2, |byte| *byte == b'\n');
+        lines.nth(1).unwrap_or_default()
+    }
+
+    /// Cuts off what is too much at the beginning.
+    fn cut(&mut self) {
+        let too_many = self.bytes.len().saturating_sub(KEPT_BYTES);
+        self.bytes.drain(..too_many);
+        self.was_cut |= too_many > 0;
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+    use std::time::Duration;
+
     use super::*;
+
+    fn read_tail(stream: impl Read) -> Vec<u8> {
+        let kept = Mutex::default();
+        read(stream, &kept);
+        kept.into_inner().unwrap().last_lines().to_vec()
+    }
 
     #[test]
     fn little_output_is_kept_whole() {
@@ -102,9 +148,16 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_that_stays_open_is_not_waited_for() {
-        let (reader, _writer) = io::pipe().unwrap();
+    fn of_a_stream_that_stays_open_there_is_what_came_until_the_deadline() {
+        let (reader, mut writer) = io::pipe().unwrap();
         let tail = Tail::of(reader).unwrap();
-        assert_eq!(tail.text(Duration::ZERO), "");
+        assert_eq!(tail.text(Instant::now()), "");
+        writer.write_all(b"boom\nhalf a li").unwrap();
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while tail.text(Instant::now()).is_empty() && Instant::now() < deadline {}
+        assert_eq!(tail.text(Instant::now()), "boom\n");
+        writer.write_all(b"ne").unwrap();
+        drop(writer);
+        assert_eq!(tail.text(deadline), "boom\nhalf a line");
     }
 }
