@@ -188,7 +188,14 @@ pub fn report_table(table: &ReportTable, width: usize, least: usize) -> (Line, V
             .chain(details)
             .collect()
     });
-    (arranged.heading(&last_heading.to_uppercase()), rows.collect())
+    let left_out = (table.left_out > 0).then(|| {
+        let more = format!("… and {} more", text::counted(table.left_out, "row"));
+        vec![Line::of(more, Tone::Muted).fitted(width)]
+    });
+    (
+        arranged.heading(&last_heading.to_uppercase()),
+        rows.chain(left_out).collect(),
+    )
 }
 
 /// A text as indented lines that fit `width`.

@@ -9,6 +9,8 @@ use tracer_insight::text;
 pub struct ReportSection {
     open: Vec<String>,
     rows: Vec<String>,
+    /// More rows, which are only counted.
+    left_out: u64,
     close: Vec<String>,
     noun: &'static str,
     more: &'static str,
@@ -53,6 +55,7 @@ impl ReportSection {
             }
             line(cells)
         };
+        self.left_out = table.left_out;
         self.rows(noun, table.rows.iter().map(row)).more_begins_with("| ")
     }
 
@@ -90,14 +93,20 @@ fn cell(cell: &ReportCell) -> String {
 }
 
 /// The sections one after the other, an empty line between them, in at most `limit` bytes and so in at most as many
-/// characters. The first sections get the room first, each at most half of what is left, the last one all of it. What
-/// opens and closes the sections must fit by itself.
+/// characters. The first sections get the room first, each at most half of what is left; the last one, and one of
+/// a single row, all of it. What opens and closes the sections must fit by itself.
 pub fn document(sections: &[ReportSection], limit: usize) -> String {
     let mut room = limit.saturating_sub(sections.iter().map(ReportSection::least).sum());
     let last = sections.iter().rposition(|section| !section.rows.is_empty());
     let mut document = String::new();
     for (number, section) in sections.iter().enumerate() {
-        let kept = if last == Some(number) { 0 } else { room / 2 };
+        // A block is shown whole or not at all.
+        let is_block = section.rows.len() == 1;
+        let kept = if is_block || last == Some(number) {
+            0
+        } else {
+            room / 2
+        };
         if !document.is_empty() {
             document.push('\n');
         }
@@ -110,7 +119,7 @@ pub fn document(sections: &[ReportSection], limit: usize) -> String {
             room = rest;
             shown += 1;
         }
-        let left_out = (section.rows.len() - shown) as u64;
+        let left_out = section.left_out + (section.rows.len() - shown) as u64;
         let more = (left_out > 0).then(|| section.reported(left_out));
         let rows = section.rows.iter().take(shown).chain(&more);
         for line in section.open.iter().chain(rows).chain(&section.close) {
@@ -142,10 +151,18 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_is_counted() {
-        let room_for_one = section(5).least() + 4;
+    fn what_is_left_out_is_counted_whoever_left_it_out() {
+        let two_left_out = || ReportSection {
+            left_out: 2,
+            ..section(3)
+        };
         assert_eq!(
-            document(&[section(5)], room_for_one),
+            document(&[two_left_out()], 1_000),
+            "## Steps\n\n- 0\n- 1\n- 2\n- … and 2 steps more\n</details>\n"
+        );
+        let room_for_one = section(3).least() + 4;
+        assert_eq!(
+            document(&[two_left_out()], room_for_one),
             "## Steps\n\n- 0\n- … and 4 steps more\n</details>\n"
         );
     }
@@ -159,6 +176,15 @@ mod tests {
             .split("</details>")
             .map(|section| section.matches("\n- ").count());
         assert_eq!(shown.collect::<Vec<_>>()[..2], [43, 43]);
+    }
+
+    #[test]
+    fn a_single_row_may_have_all_the_room() {
+        let block = ReportSection::default().rows("command", ["x".repeat(300)]);
+        let sections = [block, section(500)];
+        let limit = sections.iter().map(ReportSection::least).sum::<usize>() + 400;
+        let document = document(&sections, limit);
+        assert!(document.contains("xxx"), "{document}");
     }
 
     proptest! {

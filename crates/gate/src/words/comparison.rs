@@ -51,12 +51,7 @@ pub fn calls(comparison: &Comparison) -> ReportTable {
     let mut table = ReportTable::new(["", "before", "after", "call"].map(ReportColumn::text));
     let rows = words::call_rows(comparison.calls.pairs());
     table.rows.extend(rows.iter().take(MAX_ROWS).map(call_row));
-    let left_out = rows.len().saturating_sub(MAX_ROWS) as u64;
-    if left_out > 0 {
-        table
-            .rows
-            .push(folded_row(format!("{} more", counted(left_out, "row"))));
-    }
+    table.left_out = rows.len().saturating_sub(MAX_ROWS) as u64;
     table
 }
 

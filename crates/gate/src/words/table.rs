@@ -10,6 +10,8 @@ pub struct ReportTable {
     pub columns: Vec<ReportColumn>,
     /// The rows, each with a cell for each column.
     pub rows: Vec<ReportRow>,
+    /// More rows, which are only counted.
+    pub left_out: u64,
 }
 
 /// A column of a table.
@@ -47,10 +49,11 @@ impl ReportTable {
         Self {
             columns: columns.into_iter().collect(),
             rows: Vec::new(),
+            left_out: 0,
         }
     }
 
-    /// Adds a row, and gives its details to be filled.
+    /// Adds a row without details.
     pub(crate) fn push(&mut self, cells: impl IntoIterator<Item = ReportCell>) {
         self.rows.push(ReportRow {
             cells: cells.into_iter().collect(),

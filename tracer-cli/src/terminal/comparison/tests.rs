@@ -93,6 +93,33 @@ fn a_call_that_fails_now_says_so() {
 }
 
 #[test]
+fn rows_that_are_left_out_are_all_counted() {
+    let called = |side: &str| {
+        (0..1000).fold(Sample::new(), |sample, number| {
+            let name = format!("call{number} {}", "電".repeat(80));
+            let value = side.repeat(100);
+            sample.step(tool(
+                &name,
+                &json!({"a": value, "b": value, "c": value}),
+                &json!({}),
+            ))
+        })
+    };
+    let comparison = Comparison::of_runs(&metrics(1, &called("電")), &metrics(2, &called("話")));
+    let lines = terminal::comparison::lines(&comparison, 60);
+    let reported: Vec<String> = lines.iter().map(Line::text).collect();
+    assert!(
+        reported.contains(&"… and 600 rows more".to_owned()),
+        "{reported:#?}"
+    );
+    let document = document(&comparison);
+    let shown = document.lines().filter(|line| line.contains("⚒")).count();
+    assert!((1..400).contains(&shown), "{shown}");
+    let rest = format!("… and {} rows more", 1000 - shown);
+    assert!(document.contains(&rest), "{rest}");
+}
+
+#[test]
 fn hostile_names_stay_inert_and_the_document_short() {
     let hostile = |seed: usize| {
         (0..400).fold(Sample::new(), |sample, number| {
