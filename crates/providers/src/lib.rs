@@ -155,59 +155,6 @@ fn list_items(member: Option<&Value>) -> impl Iterator<Item = &Value> {
     member.and_then(Value::as_array).into_iter().flatten()
 }
 
-/// The APIs: name in files, operation, and `true` of a service, whose calls are steps and no model calls.
-const APIS: &[(ModelApi, &str, &str, bool)] = &[
-    (ModelApi::ChatCompletions, "openai.chat", "chat", false),
-    (ModelApi::Responses, "openai.responses", "chat", false),
-    (ModelApi::Compaction, "openai.compaction", "chat", false),
-    (
-        ModelApi::Interactions,
-        "gemini.interactions",
-        "interactions",
-        false,
-    ),
-    (
-        ModelApi::Completions,
-        "openai.completions",
-        "text_completion",
-        false,
-    ),
-    // The name that cassettes have from when there was one vendor's.
-    (ModelApi::Embeddings, "openai.embeddings", "embeddings", true),
-    (ModelApi::Rerank, "rerank", "rerank", true),
-    (
-        ModelApi::Transcription,
-        "openai.transcription",
-        "transcription",
-        true,
-    ),
-    (ModelApi::Translation, "openai.translation", "translation", true),
-    (ModelApi::Speech, "openai.speech", "speech", true),
-    (
-        ModelApi::ImageGeneration,
-        "openai.image_generation",
-        "image_generation",
-        true,
-    ),
-    (ModelApi::ImageEdit, "openai.image_edit", "image_edit", true),
-    (ModelApi::Moderation, "openai.moderation", "moderation", true),
-    (ModelApi::Messages, "anthropic.messages", "chat", false),
-    (ModelApi::Converse, "bedrock.converse", "chat", false),
-    (
-        ModelApi::GenerateContent,
-        "gemini.generate_content",
-        "generate_content",
-        false,
-    ),
-    (ModelApi::OllamaChat, "ollama.chat", "chat", false),
-    (
-        ModelApi::OllamaGenerate,
-        "ollama.generate",
-        "text_completion",
-        false,
-    ),
-];
-
 impl ModelApi {
     /// Its name in files and messages: the vendor that it comes from, and the call.
     ///
@@ -216,7 +163,7 @@ impl ModelApi {
     /// ```
     #[must_use]
     pub fn name(self) -> &'static str {
-        self.row().map_or("", |(_, name, ..)| name)
+        self.row().0
     }
 
     /// The API of this name.
@@ -229,9 +176,10 @@ impl ModelApi {
     /// ```
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        APIS.iter()
-            .find(|(_, known, ..)| *known == name)
-            .map(|(api, ..)| *api)
+        // Each has a path: it is recognized by nothing else.
+        let of_endings = PATH_ENDINGS.iter().map(|(_, api)| *api);
+        let mut apis = of_endings.chain(PREDICTIONS.iter().map(|(.., api)| *api));
+        apis.find(|api| api.name() == name)
     }
 
     /// The API that a `POST` to this path calls.
@@ -260,16 +208,37 @@ impl ModelApi {
     /// ```
     #[must_use]
     pub fn operation(self) -> &'static str {
-        self.row().map_or("", |(_, _, operation, _)| operation)
+        self.row().1
     }
 
     /// Does something else than answering: its calls are steps, and no model calls.
     pub fn is_service(self) -> bool {
-        self.row().is_some_and(|(.., is_service)| *is_service)
+        self.row().2
     }
 
-    fn row(self) -> Option<&'static (Self, &'static str, &'static str, bool)> {
-        APIS.iter().find(|(api, ..)| *api == self)
+    /// Its name in files, the operation, and `true` of a service, whose calls are steps and no model calls.
+    const fn row(self) -> (&'static str, &'static str, bool) {
+        match self {
+            Self::ChatCompletions => ("openai.chat", "chat", false),
+            Self::Responses => ("openai.responses", "chat", false),
+            Self::Compaction => ("openai.compaction", "chat", false),
+            Self::Interactions => ("gemini.interactions", "interactions", false),
+            Self::Completions => ("openai.completions", "text_completion", false),
+            // The name that cassettes have from when there was one vendor's.
+            Self::Embeddings => ("openai.embeddings", "embeddings", true),
+            Self::Rerank => ("rerank", "rerank", true),
+            Self::Transcription => ("openai.transcription", "transcription", true),
+            Self::Translation => ("openai.translation", "translation", true),
+            Self::Speech => ("openai.speech", "speech", true),
+            Self::ImageGeneration => ("openai.image_generation", "image_generation", true),
+            Self::ImageEdit => ("openai.image_edit", "image_edit", true),
+            Self::Moderation => ("openai.moderation", "moderation", true),
+            Self::Messages => ("anthropic.messages", "chat", false),
+            Self::Converse => ("bedrock.converse", "chat", false),
+            Self::GenerateContent => ("gemini.generate_content", "generate_content", false),
+            Self::OllamaChat => ("ollama.chat", "chat", false),
+            Self::OllamaGenerate => ("ollama.generate", "text_completion", false),
+        }
     }
 
     /// Costs something, and is no model call.

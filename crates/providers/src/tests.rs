@@ -42,6 +42,17 @@ fn chat_stream() -> String {
 }
 
 #[test]
+fn the_name_of_every_api_reads_back() {
+    for api in PATH_ENDINGS
+        .map(|(_, api)| api)
+        .into_iter()
+        .chain(PREDICTIONS.map(|(.., api)| api))
+    {
+        assert_eq!(ModelApi::from_name(api.name()), Some(api), "{}", api.name());
+    }
+}
+
+#[test]
 fn chat_completions_are_put_together() {
     let answer = assemble(ModelApi::ChatCompletions, STREAM, chat_stream().as_bytes());
     assert!(answer.is_complete);
