@@ -256,3 +256,81 @@ commands! {
     #[command(hide = true)]
     Man => man,
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    /// The options of each command and the global ones, without hidden ones.
+    fn options() -> Vec<(String, clap::Arg)> {
+        let program = Cli::command();
+        let own = |command: &clap::Command| {
+            let name = command.get_name().to_owned();
+            let options = command.get_opts().filter(|option| !option.is_hide_set());
+            options
+                .map(|option| (name.clone(), option.clone()))
+                .collect::<Vec<_>>()
+        };
+        program
+            .get_subcommands()
+            .chain([&program])
+            .flat_map(own)
+            .collect()
+    }
+
+    #[test]
+    fn there_are_at_most_110_options() {
+        let options = options();
+        let names: Vec<String> = options
+            .iter()
+            .map(|(command, option)| format!("{command} --{}", option.get_long().unwrap_or_default()))
+            .collect();
+        assert!(names.len() <= 110, "{}: {names:?}", names.len());
+    }
+
+    #[test]
+    fn every_command_but_hidden_ones_is_in_a_group() {
+        let program = Cli::command();
+        let mut shown: Vec<&str> = program
+            .get_subcommands()
+            .filter(|command| !command.is_hide_set())
+            .map(clap::Command::get_name)
+            .collect();
+        let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|group| group.commands).copied().collect();
+        shown.sort_unstable();
+        grouped.sort_unstable();
+        assert_eq!(shown, grouped);
+        for users in [&READ_STORE[..], &PRINT_JSON] {
+            assert!(
+                users.iter().all(|name| program.find_subcommand(name).is_some()),
+                "{users:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_word_takes_the_same_kind_of_value_everywhere() {
+        let mut kinds: BTreeMap<String, (bool, String)> = BTreeMap::new();
+        // The trials of a gate: how many to run, and whether to list them.
+        let others = options()
+            .into_iter()
+            .filter(|(_, option)| option.get_long() != Some("trials"));
+        for (command, option) in others {
+            let takes_value = option.get_action().takes_values();
+            let word = option.get_long().unwrap_or_default().to_owned();
+            let (known, first) = kinds
+                .entry(word.clone())
+                .or_insert((takes_value, command.clone()));
+            assert_eq!(*known, takes_value, "--{word} of {first} and of {command}");
+        }
+        let forced = options()
+            .into_iter()
+            .filter(|(_, option)| option.get_long() == Some("force"));
+        for (command, option) in forced {
+            let help = option.get_help().map(ToString::to_string).unwrap_or_default();
+            assert!(help.starts_with("Proceed although"), "{command}: {help}");
+        }
+    }
+}

@@ -232,16 +232,17 @@ impl Ui {
     ///
     /// # Errors
     ///
-    /// One that names `--yes` where standard input and standard error are no terminals.
+    /// One with `hint`, which names `--yes`, where standard input and standard error are no terminals.
     pub fn confirm(
         &mut self,
         action: &str,
+        hint: &str,
         details: impl IntoIterator<Item = Line>,
         question: &str,
     ) -> Result<bool, CliError> {
         if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
             let needed = format!("{action} needs a confirmation, and there is no terminal to ask on");
-            return Err(CliError::input(needed).with_hint("confirm with --yes"));
+            return Err(CliError::input(needed).with_hint(hint));
         }
         for line in details {
             self.note(&line);

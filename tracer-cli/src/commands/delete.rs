@@ -49,7 +49,10 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
             Line::of(format!("  {short_id}  {}", display_name(name)), Tone::Plain)
         });
         let question = format!("delete {} permanently?", text::counted(runs.len() as u64, "run"));
-        if !session.ui.confirm("removing runs", rows, &question)? {
+        if !session
+            .ui
+            .confirm("removing runs", "confirm with --yes", rows, &question)?
+        {
             return Ok(CommandOutcome::Done);
         }
     }

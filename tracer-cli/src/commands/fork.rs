@@ -202,37 +202,38 @@ fn confirmed(
         2 => "call 1 is answered as recorded".to_owned(),
         at => format!("calls 1–{} are answered as recorded", at - 1),
     };
-    let mut lines = vec![
+    let mut facts = vec![
         format!("tracer: forks run {}: {before}", origin.short_id),
         format!("tracer: from call {at} on the provider is asked, and paid"),
         "tracer: tools run again from the start, with their effects".to_owned(),
     ];
     let changes = plan.changes();
     if !changes.is_empty() {
-        lines.push(format!("tracer: changed: {}", changes.join(", ")));
+        facts.push(format!("tracer: changed: {}", changes.join(", ")));
     }
-    for exchange in origin
-        .cassette
-        .exchanges
-        .iter()
-        .filter(|exchange| !exchange.replaced.is_empty())
-    {
-        let note = format!(
+    let exchanges = origin.cassette.exchanges.iter();
+    let warnings = exchanges.filter(|exchange| !exchange.replaced.is_empty()).map(|exchange| {
+        format!(
             "tracer: a secret was replaced in the recorded answer {}: the command gets __REDACTED__ there",
             exchange.number
-        );
-        session.ui.warn(note);
-    }
+        )
+    });
     if args.yes {
-        for line in lines {
-            session.ui.say(line);
+        for fact in facts {
+            session.ui.say(fact);
+        }
+        for warning in warnings {
+            session.ui.warn(warning);
         }
         return Ok(true);
     }
     let action = format!("a fork, which runs tools again and asks the provider from call {at} on,");
-    let lines = lines.into_iter().map(|line| Line::of(line, Tone::Plain));
+    let facts = facts.into_iter().map(|fact| Line::of(fact, Tone::Plain));
+    let lines = facts.chain(warnings.map(|warning| Line::of(warning, Tone::Warning)));
     let question = format!("run {}?", quoted_words(command));
-    session.ui.confirm(&action, lines, &question)
+    session
+        .ui
+        .confirm(&action, "confirm with --yes", lines, &question)
 }
 
 /// Begins the new run.

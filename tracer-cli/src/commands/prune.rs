@@ -102,7 +102,11 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         return Ok(CommandOutcome::Done);
     }
     let question = format!("remove {planned} permanently?");
-    if !args.yes && !session.ui.confirm("removing runs", rows, &question)? {
+    if !args.yes
+        && !session
+            .ui
+            .confirm("removing runs", "confirm with --yes", rows, &question)?
+    {
         return Ok(CommandOutcome::Done);
     }
     let removing = Progress::begin(&session.ui, "removing", "run", Some(plan.removals.len() as u64));

@@ -30,7 +30,10 @@ fn another_machine_needs_a_confirmation_that_is_remembered() {
     let refused = sandbox.tracer(&push);
     refused.fails(
         2,
-        &["sending runs to collector.invalid needs a confirmation", "--yes"],
+        &[
+            "sending runs to collector.invalid needs a confirmation",
+            "confirm with --yes; it is remembered",
+        ],
     );
     assert!(!refused.stderr.contains("s3cret"));
 }

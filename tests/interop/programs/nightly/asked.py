@@ -37,7 +37,7 @@ async def at_once(ask, questions):
 def answer(ask):
     """Asks each question of the command line, all at once."""
     answers = asyncio.run(at_once(ask, [argument for argument in sys.argv[1:] if not argument.startswith("--")]))
-    failures = [answer for answer in answers if isinstance(answer, Exception)]
+    failures = [answer for answer in answers if isinstance(answer, BaseException)]
     for failure in failures:
         print(f"{type(failure).__name__}: {failure}", file=sys.stderr)
     for answer in answers:

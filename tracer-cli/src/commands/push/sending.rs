@@ -112,7 +112,9 @@ impl<'a> RunPush<'a> {
         };
         let question = format!("send {what} {content} to {host}? It is asked once.");
         let action = format!("sending runs to {host}");
-        self.session.ui.confirm(&action, [], &question)
+        self.session
+            .ui
+            .confirm(&action, "confirm with --yes; it is remembered", [], &question)
     }
 
     /// Shows an event.
