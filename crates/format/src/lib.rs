@@ -42,7 +42,7 @@ pub use meta::{Counts, Dropped, RecordedStatus, RunMeta};
 pub use outcome::Outcome;
 pub use problem::{Problem, ProblemCode};
 pub use project::{
-    RecordHeader, UsageObject, count_records, is_answer_tool, is_foreign_call, normal_model_name,
+    RecordHeader, UsageObject, count_records, is_closing_tool, is_foreign_call, normal_model_name,
     remove_usage, spans_to_events,
 };
 pub use record::{ErrorPayload, EventType, OtherMarks, Payload, Record, ServiceCall, Usage, UsageGap};

@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use serde_json::{Value, json};
-use tracer_runs::is_answer_tool;
+use tracer_runs::is_closing_tool;
 use tracer_sdk::format::names::markers;
 use tracer_sdk::format::{Payload, Record};
 
@@ -172,7 +172,7 @@ impl NotRunReader {
                 _ if call.has_run => false,
                 Some(reply) => !call.is_runnable || is_recorded || has_tools && says_not_run(reply),
                 // One that has run in this run is a tool, whatever its name.
-                None => is_whole && (is_recorded || !call.is_runnable && !is_answer_tool(&call.name)),
+                None => is_whole && (is_recorded || !call.is_runnable && !is_closing_tool(&call.name)),
             }
         };
         let found = asked.into_iter().filter(is_one).map(|call| NotRun {
@@ -473,22 +473,20 @@ mod tests {
                 ask(&[("2", last, r#"{"answer": "7 C"}"#)], &[("1", "text")]);
             })
         };
-        for closing in ["final_answer", "finish"] {
+        for closing in ["final_answer", "finish", "transfer_to_billing"] {
             assert_eq!(ended(closing), Vec::<String>::new(), "{closing}");
         }
-        for tool in ["erase", "transfer_to_savings"] {
-            assert_eq!(ended(tool), [tool], "it was not offered");
-        }
+        assert_eq!(ended("erase"), ["erase"]);
     }
 
     #[test]
     fn a_closing_name_that_ran_is_a_tool() {
         let interrupted = || {
-            ask(&[("1", "finish", "{}")], &[]);
-            let _ = tool_call("finish").result("done").record();
-            ask(&[("2", "finish", r#"{"sum": 2}"#)], &[("1", "done")]);
+            ask(&[("1", "transfer_to_savings", "{}")], &[]);
+            let _ = tool_call("transfer_to_savings").result("done").record();
+            ask(&[("2", "transfer_to_savings", r#"{"sum": 2}"#)], &[("1", "done")]);
         };
-        assert_eq!(found(interrupted), ["finish"]);
+        assert_eq!(found(interrupted), ["transfer_to_savings"]);
     }
 
     #[test]

@@ -39,7 +39,7 @@ pub use store::{
 };
 pub use tracer_format::loops::{Likeness, branches, compare_repetitions, first_loop, is_attempt};
 pub use tracer_format::{
-    RecordHeader, UsageObject, count_records, is_answer_tool, is_foreign_call, normal_model_name,
+    RecordHeader, UsageObject, count_records, is_closing_tool, is_foreign_call, normal_model_name,
     remove_usage, spans_to_events,
 };
 pub use tracer_sdk::disk::{open_input, read_input};

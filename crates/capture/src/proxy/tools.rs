@@ -8,7 +8,7 @@ use opentelemetry_proto::tonic::trace::v1::{Span, Status, span};
 use serde_json::Value;
 use tracer_insight::conversation::{Message, MessagePart, OfferedTool, embedded_json, offered_tools};
 use tracer_insight::not_run::is_runnable;
-use tracer_runs::is_answer_tool;
+use tracer_runs::is_closing_tool;
 use tracer_sdk::format::SpanId;
 use tracer_sdk::format::names::{self, event_keys, events};
 
@@ -90,8 +90,8 @@ pub(super) struct OpenTools {
     calls: BTreeMap<(usize, usize), OpenTool>,
     /// Keys of calls, present or removed, that are no tools.
     silent: VecDeque<(usize, usize)>,
-    /// The answer tools that brought a result in this run: tools of the program, whatever their names.
-    settled_forms: HashSet<String>,
+    /// The closing tools that brought a result in this run: tools of the program, whatever their names.
+    settled_closing: HashSet<String>,
 }
 
 impl OpenTools {
@@ -198,7 +198,7 @@ impl OpenTools {
 
     /// True of a call that ends the work: without a result it is the form of the answer.
     fn is_form(&self, call: &OpenTool) -> bool {
-        is_answer_tool(&call.name) && !self.settled_forms.contains(&call.name)
+        is_closing_tool(&call.name) && !self.settled_closing.contains(&call.name)
     }
 
     /// Forgets what the call of a model with this number asked for.
@@ -313,8 +313,8 @@ impl OpenTools {
         if call.kind == OpenKind::NotRun && !in_answer {
             return None;
         }
-        if is_answer_tool(&call.name) {
-            self.settled_forms.insert(call.name.clone());
+        if is_closing_tool(&call.name) {
+            self.settled_closing.insert(call.name.clone());
         }
         let mut span = tool_span(context, call, arrived);
         if !value.is_null() {

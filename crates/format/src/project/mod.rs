@@ -31,7 +31,7 @@ pub use marks::{is_replayed, service_usage};
 pub use model_name::normal_model_name;
 pub use outcome::{error_class, outcome};
 pub use payload::{UNKNOWN_PROVIDER, display_name, model, promoted_type, provider, response_model};
-pub use remarks::is_answer_tool;
+pub use remarks::is_closing_tool;
 pub use signature::signature;
 pub use tokens::{call_usage, remove_usage};
 pub use usage_object::UsageObject;

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use super::classify::{has_answer, has_result, is_own, passes, source_text, tool_name};
-use super::remarks::is_answer_tool;
+use super::remarks::is_closing_tool;
 use super::tokens::usage;
 use super::values::{Lookup, text};
 use super::view::{SpanFacts, SpanView};
@@ -75,7 +75,7 @@ pub(super) fn span_outcome<S: SpanView>(
         EventType::ToolCall => {
             has_result(span, facts)
                 || if facts.has(names::DERIVED.written()) {
-                    is_answer_tool(&tool_name(span.name(), facts))
+                    is_closing_tool(&tool_name(span.name(), facts))
                 } else {
                     span.times().1.is_some()
                 }

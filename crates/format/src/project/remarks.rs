@@ -7,8 +7,8 @@ use super::flat;
 use super::values::Lookup;
 use crate::SpanRecord;
 use crate::vocabulary::{
-    ANSWER_TOOL_OF_TYPE, ANSWER_TOOLS, EVALUATIONS, FLAT_EVALUATIONS, GUARDRAILS, HAND_OVER_TOOLS, REMARKS,
-    RemarkKind, VERDICTS,
+    ANSWER_TOOL_OF_TYPE, ANSWER_TOOLS, EVALUATIONS, FLAT_EVALUATIONS, GUARDRAILS, HAND_OVER_BY_ARGUMENT,
+    HAND_OVER_TOOLS, REMARKS, RemarkKind, VERDICTS,
 };
 
 /// Remarks of one kind that are kept of a step.
@@ -120,23 +120,44 @@ fn flat_evaluations(attributes: &Map<String, Value>) -> Vec<Value> {
     ratings.collect()
 }
 
-/// Returns whether a tool of this name is the form of an agent's answer: it may bring no result, and has not failed then.
+/// Returns whether a tool of this name ends the work of its agent: it is the form of its answer, or hands over to another
+/// one. It may bring no result, and has not failed then.
 ///
 /// ```
-/// use tracer_format::is_answer_tool;
+/// use tracer_format::is_closing_tool;
 ///
-/// assert!(is_answer_tool("final_answer"));
-/// assert!(is_answer_tool("final_result_Refund")); // Pydantic AI, where an agent has several types of answers
-/// assert!(!is_answer_tool("get_weather"));
+/// assert!(is_closing_tool("final_answer") && is_closing_tool("transfer_to_billing"));
+/// assert!(is_closing_tool("final_result_Refund")); // Pydantic AI, where an agent has several types of answers
+/// assert!(!is_closing_tool("get_weather") && !is_closing_tool("transfer_tokens"));
 /// ```
 #[must_use]
-pub fn is_answer_tool(name: &str) -> bool {
-    ANSWER_TOOLS.contains(&name) || name.starts_with(ANSWER_TOOL_OF_TYPE)
+pub fn is_closing_tool(name: &str) -> bool {
+    ANSWER_TOOLS.contains(&name)
+        || name.starts_with(ANSWER_TOOL_OF_TYPE)
+        || name == HAND_OVER_BY_ARGUMENT
+        || agent_in_name(name).is_some()
 }
 
-/// The agent that a tool of this name hands over to, where there is one of that name.
+/// The agent that a tool of this name hands over to. The words of the beginning may be divided in any way, but they end where
+/// the agent begins: `transfer_tokens` is no hand-over.
 pub(super) fn agent_in_name(tool: &str) -> Option<&str> {
-    let rest = |beginning: &&str| tool.strip_prefix(*beginning);
+    let rest = |beginning: &&str| {
+        let mut rest = tool.chars();
+        let mut last = None;
+        for letter in beginning.chars().filter(|char| char.is_alphanumeric()) {
+            last = rest.find(|char| char.is_alphanumeric());
+            if !last?.eq_ignore_ascii_case(&letter) {
+                return None;
+            }
+        }
+        let next = rest.clone().next()?;
+        let is_divided =
+            !next.is_alphanumeric() || next.is_uppercase() && last.is_some_and(char::is_lowercase);
+        is_divided.then(|| {
+            rest.as_str()
+                .trim_start_matches(|char: char| !char.is_alphanumeric())
+        })
+    };
     HAND_OVER_TOOLS
         .iter()
         .find_map(rest)

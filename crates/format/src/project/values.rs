@@ -26,6 +26,9 @@ pub trait Lookup {
     /// The object or array under a key, stored as such or as JSON text.
     fn structure_at(&self, key: &str) -> Option<Cow<'_, Value>>;
 
+    /// Returns whether every key, also one with null, passes a test.
+    fn all_keys(&self, test: &dyn Fn(&str) -> bool) -> bool;
+
     /// Returns whether there is a key with this prefix.
     fn has_beginning(&self, beginning: &str) -> bool;
 
@@ -64,6 +67,10 @@ impl Lookup for Map<String, Value> {
             value if value.is_object() || value.is_array() => Some(Cow::Borrowed(value)),
             _ => None,
         }
+    }
+
+    fn all_keys(&self, test: &dyn Fn(&str) -> bool) -> bool {
+        self.keys().all(|key| test(key))
     }
 
     fn has_beginning(&self, beginning: &str) -> bool {
@@ -119,6 +126,10 @@ impl<const INDEXED: bool> Lookup for KeyAttributes<'_, INDEXED> {
             Scalar::Tree(value) => Some(Cow::Borrowed(value)),
             _ => None,
         }
+    }
+
+    fn all_keys(&self, test: &dyn Fn(&str) -> bool) -> bool {
+        self.keys().all(test)
     }
 
     fn has_beginning(&self, beginning: &str) -> bool {

@@ -165,6 +165,10 @@ impl<A: Lookup> Lookup for SpanFacts<'_, A> {
         self.of(key).structure_at(key)
     }
 
+    fn all_keys(&self, test: &dyn Fn(&str) -> bool) -> bool {
+        self.own.all_keys(test) && self.details.is_none_or(|details| details.all_keys(test))
+    }
+
     fn has_beginning(&self, beginning: &str) -> bool {
         self.own.has_beginning(beginning)
             || self

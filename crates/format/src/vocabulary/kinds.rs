@@ -5,6 +5,7 @@ use super::Vocabulary::{
     Mcp, Mlflow, OpenInference, OpenLlmetry, OtelGenAi, PydanticAi, VoltAgent,
 };
 use crate::EventType::{self, LlmCall, ToolCall, Unknown};
+use crate::names;
 
 /// A rule: where every test holds, a span has this type.
 #[derive(Debug)]
@@ -254,7 +255,18 @@ impl InnerSteps {
     }
 }
 
-/// Structure of a library that has a kind and, where it says anything, content.
+/// Structure of a library.
 pub(crate) const STRUCTURE: Test = Test::Word("openinference.span.kind", &["AGENT", "CHAIN"]);
-/// The content of such spans.
-pub(crate) const CONTENT_OF_STEPS: [&str; 2] = ["input.value", "output.value"];
+/// What is known of each span of such a library: its kind, who wrote it, how it came here, and the name of an agent.
+pub(crate) const BARE_KEYS: [Pattern; 10] = [
+    Pattern::Is("openinference.span.kind"),
+    Pattern::Is("agent.name"),
+    Pattern::Begins("otel.scope."),
+    Pattern::Begins("service."),
+    Pattern::Begins("telemetry."),
+    Pattern::Begins("process."),
+    Pattern::Is("otel.parent_is_remote"),
+    Pattern::Is(names::ADOPTED.written()),
+    Pattern::Is(names::SOURCE_PARENT.written()),
+    Pattern::Is(names::AFTER_END.written()),
+];

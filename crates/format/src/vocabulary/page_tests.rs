@@ -14,7 +14,9 @@ use super::fields::{
     MODEL, NO_CALL_ID, PROVIDER, RESPONSE_ID, RESPONSE_MODEL, RUN_NAME, SourceForm, TEMPERATURE, TOOL_NAME,
 };
 use super::kinds::{INNER_STEPS, KINDS, Pattern, Test};
-use super::remarks::{ANSWER_TOOL_OF_TYPE, ANSWER_TOOLS, FLAT_EVALUATIONS, REMARKS};
+use super::remarks::{
+    ANSWER_TOOL_OF_TYPE, ANSWER_TOOLS, FLAT_EVALUATIONS, HAND_OVER_BY_ARGUMENT, HAND_OVER_TOOLS, REMARKS,
+};
 use super::tokens::{CACHE_BESIDE_INPUT, COUNTS, Count, NESTED_USAGES, THOUGHTS_BESIDE_OUTPUT};
 use super::usage_object::{Part, all_parts};
 
@@ -314,16 +316,19 @@ fn page() -> String {
     let _ = writeln!(
         page,
         "\nRatings are read from the flattened lists {}, too. A tool whose name is {}, or begins with {}, is the form of an \
-         agent's answer: without a result its outcome is not unknown. A tool that LangGraph's `ParentCommand` ended is a hand-over, \
+         agent's answer; one whose name begins with {} (however the words are divided), or is {}, hands over to another agent: \
+         without a result their outcome is not unknown. A tool that LangGraph's `ParentCommand` ended is a hand-over, \
          and has not failed.",
         flat.join(", "),
         listed(&ANSWER_TOOLS),
         code(ANSWER_TOOL_OF_TYPE),
+        listed(&HAND_OVER_TOOLS),
+        code(HAND_OVER_BY_ARGUMENT),
     );
     page.push_str(
         "\n## Inner steps of libraries\n\nSpans `CLASS.METHOD` that a library writes for itself are no rows, unless they failed: what \
-         is in them stands in what is around them. They stay in the log. Of two spans of OpenInference without content, one in the \
-         other and with one name, the outer one is the row.\n\n| scope | class | method |\n|---|---|---|\n",
+         is in them stands in what is around them. They stay in the log. Of two spans of OpenInference that have \
+         nothing but a kind and a name, one in the other and with one name, the outer one is the row.\n\n| scope | class | method |\n|---|---|---|\n",
     );
     for steps in INNER_STEPS {
         let classes = if steps.classes.is_empty() {

@@ -239,7 +239,8 @@ pub(crate) const VERDICTS: &[(&str, bool)] = &[
     ("warn", true),
 ];
 
-/// The beginnings of the names of tools by which a model hands over to another agent; the rest is its name.
+/// The beginnings of the names of tools by which a model hands over to another agent; the rest is its name. The words may be
+/// divided in another way, `transferToBilling`.
 pub(crate) const HAND_OVER_TOOLS: [&str; 6] = [
     "transfer_to_",
     "transfer_back_to_",
@@ -253,3 +254,6 @@ pub(crate) const HAND_OVER_TOOLS: [&str; 6] = [
 pub(crate) const ANSWER_TOOLS: [&str; 3] = ["final_answer", "final_result", "finish"];
 /// Beginning of the names of those of Pydantic AI where an answer has one of several types, which the rest names.
 pub(crate) const ANSWER_TOOL_OF_TYPE: &str = "final_result_";
+
+/// A tool by which a model hands over to the agent that an argument names.
+pub(crate) const HAND_OVER_BY_ARGUMENT: &str = "handoff";

@@ -226,10 +226,17 @@ fn agents_that_hand_over_say_to_whom() {
         json!({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name,
         "gen_ai.tool.call.arguments": arguments.to_string(), "tracer.derived": true})
     };
-    // A bank's tool may have such a name: whether it ran is not known without a result.
-    let transfer = of_span("x", &tool("transfer_to_savings", json!({"sum": 2})), &[]);
-    assert_eq!(Value::Object(remarks(&transfer)), json!({}));
-    assert_eq!(transfer.outcome(), Outcome::Unknown);
+    // By its name it needs no result; that it handed over, only a library says.
+    for (name, arguments) in [
+        ("transfer_to_billing", json!({})),
+        ("transfer_to_agent", json!({"agent_name": "billing"})),
+        ("handoff", json!({"target": "billing", "reason": "money"})),
+        ("delegate_to_billing", json!({})),
+    ] {
+        let transfer = of_span("x", &tool(name, arguments), &[]);
+        assert_eq!(Value::Object(remarks(&transfer)), json!({}), "{name}");
+        assert_eq!(transfer.outcome(), Outcome::Ok, "{name}");
+    }
     let parent = json!({"exception.type": "langgraph.errors.ParentCommand", "exception.message": "Command(goto='billing')"});
     let mut tool = tool("lookup", json!({}));
     tool["error.type"] = "langgraph.errors.ParentCommand".into();

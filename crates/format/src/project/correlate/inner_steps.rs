@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::report::CallReport;
 use crate::{Outcome, SpanId};
 
-/// The spans that are no rows, each with the one that it is in: inner steps that did not fail, and of two that say nothing, one in
+/// The spans that are no rows, each with the one that it is in: inner steps that did not fail, and of two that are bare, one in
 /// the other and with one name, the inner one.
 pub(super) fn find(reports: &[CallReport]) -> HashMap<SpanId, SpanId> {
     let bare = reports.iter().filter(|report| report.is_bare);

@@ -249,9 +249,12 @@ impl Correlation {
     /// Makes what is in these spans be in what is around them.
     fn leave_out(&mut self, inner_steps: &HashMap<SpanId, SpanId>) {
         let mut around: HashMap<SpanId, SpanId> = HashMap::new();
-        for span in inner_steps.keys() {
+        // The place of those in a circle depends on the first.
+        let mut spans: Vec<SpanId> = inner_steps.keys().copied().collect();
+        spans.sort_unstable();
+        for span in spans {
             let mut passed = Vec::new();
-            let mut at = *span;
+            let mut at = span;
             // Each span is passed once, also where spans are in each other.
             while let Some(outer) = inner_steps.get(&at).filter(|_| !around.contains_key(&at)) {
                 around.insert(at, at);

@@ -16,8 +16,8 @@ use crate::loops::{is_agent, mix, of_text};
 use crate::names;
 use crate::project::correlate::LinePlace;
 use crate::vocabulary::{
-    AGENT_NAME, CALL_ID, CONTENT_OF_STEPS, INNER_STEPS, MODEL, NO_CALL_ID, RESPONSE_ID, RESPONSE_MODEL,
-    SOURCE, STRUCTURE,
+    AGENT_NAME, BARE_KEYS, CALL_ID, INNER_STEPS, MODEL, NO_CALL_ID, RESPONSE_ID, RESPONSE_MODEL, SOURCE,
+    STRUCTURE,
 };
 use crate::{EventType, Outcome, SpanId, Timestamp, Usage};
 
@@ -74,7 +74,7 @@ pub struct CallReport {
     pub(super) is_stand_in: bool,
     /// `true` when a library wrote it for a step of its own.
     pub(super) is_inner_step: bool,
-    /// `true` when a library says nothing of it but its name.
+    /// `true` when a library says nothing of it but its kind and its name.
     pub(super) is_bare: bool,
     /// `true` when it fetched an answer again, which another call created.
     pub(super) is_fetch: bool,
@@ -284,9 +284,11 @@ fn is_inner_step(span: &impl SpanView, facts: &impl Lookup) -> bool {
     scope.is_some_and(|scope| INNER_STEPS.iter().any(|steps| steps.fit(scope, span.name())))
 }
 
-/// Returns whether a library says nothing of a span but its name.
+/// Returns whether a library says nothing of a span but its kind and its name.
 fn is_bare(span: &impl SpanView, facts: &impl Lookup) -> bool {
-    passes(&STRUCTURE, span.name(), facts) && !CONTENT_OF_STEPS.iter().any(|key| facts.says(key))
+    passes(&STRUCTURE, span.name(), facts)
+        && span.events().next().is_none()
+        && facts.all_keys(&|key| BARE_KEYS.iter().any(|bare| bare.fits(key)))
 }
 
 fn is_of_proxy(facts: &impl Lookup) -> bool {
@@ -311,11 +313,7 @@ fn normal_tool_name(name: &str) -> String {
         .rsplit(['.', '/', ':'])
         .find(|part| !part.is_empty())
         .unwrap_or(name);
-    let kept = |text: &str| {
-        text.chars()
-            .filter(|char| char.is_alphanumeric())
-            .collect::<String>()
-    };
+    let kept = |text: &str| -> String { text.chars().filter(|char| char.is_alphanumeric()).collect() };
     match (kept(last), agent_in_name(last)) {
         (_, Some(agent)) => format!("to {}", kept(agent)),
         (none, None) if none.is_empty() => name.to_owned(),

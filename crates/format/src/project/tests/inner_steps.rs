@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{attributes, child, failed, root};
+use super::{attributes, child, event, failed, root};
 use crate::{Record, SpanRecord, StatusCode};
 
 const LLAMA_INDEX: &str = "openinference.instrumentation.llama_index";
@@ -100,10 +100,47 @@ fn a_span_without_content_in_one_of_its_name_is_no_row() {
 }
 
 #[test]
+fn a_span_with_facts_of_another_kind_stays() {
+    let with = |key: &str| {
+        let mut inner = span(3, 2, "Agent workflow", "CHAIN", None);
+        inner.attributes.insert(key.to_owned(), json!(7));
+        rows(vec![span(2, 1, "Agent workflow", "AGENT", None), inner]).len()
+    };
+    for key in ["otel.scope.version", "service.name", "tracer.after_end"] {
+        assert_eq!(with(key), 1, "{key}");
+    }
+    for key in [
+        "llm.token_count.total",
+        "metadata",
+        "tag.tags",
+        "my.own",
+        "evaluations.0.evaluation.score",
+    ] {
+        assert_eq!(with(key), 2, "{key}");
+    }
+    let mut inner = span(3, 2, "Agent workflow", "CHAIN", None);
+    inner.events.push(event("noted", json!({})));
+    assert_eq!(
+        rows(vec![span(2, 1, "Agent workflow", "AGENT", None), inner]).len(),
+        2
+    );
+}
+
+#[test]
 fn spans_in_each_other_come_to_an_end() {
-    let circle = [(3, 4), (4, 3)]
-        .map(|(number, parent)| span(number, parent, "FunctionAgent.init_run", "CHAIN", Some("{}")));
+    let circle = [(3, 4, "init_run"), (4, 3, "setup_agent")].map(|(number, parent, method)| {
+        span(
+            number,
+            parent,
+            &format!("FunctionAgent.{method}"),
+            "CHAIN",
+            Some("{}"),
+        )
+    });
     let mut spans = circle.to_vec();
     spans.push(span(5, 4, "get_weather", "TOOL", Some("{}")));
-    assert_eq!(rows(spans), ["get_weather in FunctionAgent.init_run"]);
+    for _ in 0..8 {
+        // The first of them by ID, in each order of a hash table.
+        assert_eq!(rows(spans.clone()), ["get_weather in FunctionAgent.init_run"]);
+    }
 }

@@ -1024,9 +1024,20 @@ fn the_span_of_a_hand_over_is_the_tool_that_the_model_asked_for() {
             span(3, 1, name, (2, 3), stored),
         ])
     };
-    let records = reported("handoff to Billing Agent", "Billing Agent");
-    assert_eq!(calls(&records), [(2, Unknown, Some(3)), (3, ToolCall, None)]);
-    assert_eq!(payload(&records, 3)["tool_name"], "transfer_to_billing_agent");
+    for name in [
+        "handoff to Billing Agent",
+        "transferToBillingAgent",
+        "Transfer_to_billing_agent",
+        "transfer-to-billing-agent",
+    ] {
+        let records = reported(name, "Billing Agent");
+        assert_eq!(
+            calls(&records),
+            [(2, Unknown, Some(3)), (3, ToolCall, None)],
+            "{name}"
+        );
+        assert_eq!(payload(&records, 3)["tool_name"], "transfer_to_billing_agent");
+    }
     // To another agent.
     let records = reported("handoff to Sales", "Sales");
     assert_eq!(calls(&records), [(2, ToolCall, None), (3, ToolCall, None)]);
