@@ -258,7 +258,7 @@ impl InnerSteps {
 /// Structure of a library.
 pub(crate) const STRUCTURE: Test = Test::Word("openinference.span.kind", &["AGENT", "CHAIN"]);
 /// What is known of each span of such a library: its kind, who wrote it, how it came here, and the name of an agent.
-pub(crate) const BARE_KEYS: [Pattern; 10] = [
+pub(crate) const BARE_KEYS: [Pattern; 12] = [
     Pattern::Is("openinference.span.kind"),
     Pattern::Is("agent.name"),
     Pattern::Begins("otel.scope."),
@@ -268,5 +268,7 @@ pub(crate) const BARE_KEYS: [Pattern; 10] = [
     Pattern::Is("otel.parent_is_remote"),
     Pattern::Is(names::ADOPTED.written()),
     Pattern::Is(names::SOURCE_PARENT.written()),
+    Pattern::Is(names::SOURCE_TRACE.written()),
+    Pattern::Is(names::ORPHAN.written()),
     Pattern::Is(names::AFTER_END.written()),
 ];

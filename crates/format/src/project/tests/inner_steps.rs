@@ -106,7 +106,12 @@ fn a_span_with_facts_of_another_kind_stays() {
         inner.attributes.insert(key.to_owned(), json!(7));
         rows(vec![span(2, 1, "Agent workflow", "AGENT", None), inner]).len()
     };
-    for key in ["otel.scope.version", "service.name", "tracer.after_end"] {
+    for key in [
+        "otel.scope.version",
+        "service.name",
+        "tracer.after_end",
+        "tracer.orphan",
+    ] {
         assert_eq!(with(key), 1, "{key}");
     }
     for key in [
