@@ -18,7 +18,7 @@ use crate::database_file::{self, CACHE_FOLDER, DatabaseError, DatabaseFormat, da
 /// The version of what is in a file.
 const VERSION: i64 = 12;
 
-/// The runs of this machine. The file's name has the version: an older and a newer `tracer` each have their own.
+/// The runs of this machine. The file's name has the version: an older and a newer `tracer` each make their own.
 const OF_THIS_MACHINE: DatabaseFormat = DatabaseFormat {
     name: "facts-12.sqlite",
     version: VERSION,
@@ -30,7 +30,6 @@ const OF_THIS_MACHINE: DatabaseFormat = DatabaseFormat {
     } else {
         Duration::from_secs(1)
     },
-    replaced: &[],
 };
 
 /// 32 MiB of pages in memory, where it is attached.
@@ -45,16 +44,6 @@ const OF_BUCKET: DatabaseFormat = DatabaseFormat {
     pragmas: "PRAGMA cache_size = -32768;",
     // Another process writes for a second at most.
     max_wait: Duration::from_secs(10),
-    // It is large, and an older release synchronizes again.
-    replaced: &[
-        "mirror-1.sqlite",
-        "mirror-2.sqlite",
-        "mirror-3.sqlite",
-        "mirror-4.sqlite",
-        "mirror-5.sqlite",
-        "mirror-6.sqlite",
-        "mirror-7.sqlite",
-    ],
 };
 
 const SCHEMA: &str = "
@@ -241,14 +230,22 @@ impl RunDatabase {
         drop(bucket);
         let name = path.to_string_lossy();
         // The settings of its own connection: it is large, and is written for longer.
+        self.wait_longer()?;
         let attached = self
             .connection
-            .busy_timeout(OF_BUCKET.max_wait)
-            .and_then(|()| self.connection.execute("ATTACH ?1 AS bucket", [&*name]))
+            .execute("ATTACH ?1 AS bucket", [&*name])
             .and_then(|_| self.connection.execute_batch(BUCKET_CACHE));
-        attached.map_err(|error| database_file::failed(&path, error))?;
+        attached.map_err(|error| match database_file::failed(&path, error) {
+            DatabaseError::Damaged { path, source } => DatabaseError::DamagedMirror { path, source },
+            error => error,
+        })?;
         self.attached = Some(path);
         Ok(())
+    }
+
+    /// Waits from now on for another process as long as the mirror of a bucket does.
+    pub(crate) fn wait_longer(&self) -> Result<(), DatabaseError> {
+        self.with(|connection| connection.busy_timeout(OF_BUCKET.max_wait))
     }
 
     /// True of a file that cannot be written.
@@ -288,21 +285,26 @@ impl RunDatabase {
     }
 
     fn failed(&self, error: rusqlite::Error) -> DatabaseError {
-        if !database_file::is_damage(&error) {
+        let attached = self
+            .attached
+            .as_ref()
+            .filter(|_| database_file::is_damage(&error));
+        let Some(attached) = attached else {
             return database_file::failed(&self.path, error);
+        };
+        let (is_sound, is_bucket_sound) = (self.is_sound("main"), self.is_sound("bucket"));
+        // A check does not find all damage: where both seem to be sound, it may be in either.
+        if !is_sound || is_bucket_sound {
+            database_file::discard(&self.path);
         }
-        if let Some(attached) = &self.attached {
-            let is_sound = self.is_sound("main");
-            if !self.is_sound("bucket") {
-                database_file::discard(attached);
-            }
-            // Without the other one answers would be incomplete.
-            if is_sound {
-                let path = attached.clone();
-                return DatabaseError::Unusable { path, source: error };
-            }
+        if !is_bucket_sound || is_sound {
+            database_file::discard(attached);
+            // Until it is synchronized again, answers would be incomplete.
+            return DatabaseError::DamagedMirror {
+                path: attached.clone(),
+                source: error,
+            };
         }
-        database_file::discard(&self.path);
         DatabaseError::Damaged {
             path: self.path.clone(),
             source: error,

@@ -42,6 +42,14 @@ pub enum DatabaseError {
         /// The reason of `SQLite`.
         source: rusqlite::Error,
     },
+    /// The mirror of a bucket is damaged, or no such database; it is gone now, and the next synchronization makes a new one.
+    #[error("{path} is damaged: the bucket has to be read again")]
+    DamagedMirror {
+        /// The file.
+        path: PathBuf,
+        /// The reason of `SQLite`.
+        source: rusqlite::Error,
+    },
     /// Another process has locked it, or it cannot be written.
     #[error("{path} cannot be used")]
     Unusable {
@@ -69,7 +77,7 @@ impl DatabaseError {
 /// The name and the contents of a file.
 #[derive(Debug)]
 pub(crate) struct DatabaseFormat {
-    /// The file's name in the folder for what can be computed again.
+    /// The file's name in the folder for what can be computed again: `NAME-NUMBER.sqlite`. A new version has the next number.
     pub(crate) name: &'static str,
     /// The version of what is in the file, stored in it; not 0, which an empty file has.
     pub(crate) version: i64,
@@ -79,8 +87,6 @@ pub(crate) struct DatabaseFormat {
     pub(crate) pragmas: &'static str,
     /// The longest wait for another process.
     pub(crate) max_wait: Duration,
-    /// The names of older versions, which a new file replaces; not those that an older `tracer` may use at the same time.
-    pub(crate) replaced: &'static [&'static str],
 }
 
 impl DatabaseFormat {
@@ -97,7 +103,10 @@ impl DatabaseFormat {
             connected => connected,
         };
         match connected {
-            Ok(connection) => Ok((path, connection)),
+            Ok(connection) => {
+                discard_older(&path);
+                Ok((path, connection))
+            }
             Err(source) => Err(DatabaseError::Unusable { path, source }),
         }
     }
@@ -113,9 +122,6 @@ impl DatabaseFormat {
         connection.execute_batch(self.pragmas)?;
         if version(&connection)? != self.version {
             self.make_tables(&mut connection)?;
-            for name in self.replaced {
-                discard(&path.with_file_name(name));
-            }
         }
         Ok(connection)
     }
@@ -144,13 +150,12 @@ fn version(connection: &Connection) -> rusqlite::Result<i64> {
 
 /// A failure, after which a file that is damaged is gone: the next one who opens it makes a new one.
 pub(crate) fn failed(path: &Path, source: rusqlite::Error) -> DatabaseError {
+    let path = path.to_owned();
     if is_damage(&source) {
-        discard(path);
+        discard(&path);
+        return DatabaseError::Damaged { path, source };
     }
-    DatabaseError::Unusable {
-        path: path.to_owned(),
-        source,
-    }
+    DatabaseError::Unusable { path, source }
 }
 
 /// The path of the file, which is there then: private to the user, and no link to elsewhere.
@@ -202,6 +207,23 @@ pub(crate) fn discard(path: &Path) {
     }
 }
 
+/// Removes the files of older versions, which quote traces as well; an older `tracer` makes its own again.
+fn discard_older(path: &Path) {
+    let number = |path: &Path| -> Option<(String, u32)> {
+        let (name, number) = path.file_stem()?.to_str()?.rsplit_once('-')?;
+        let is_database = path.extension()? == "sqlite";
+        Some((name.to_owned(), number.parse().ok().filter(|_| is_database)?))
+    };
+    let (Some((name, newest)), Some(Ok(entries))) = (number(path), path.parent().map(fs::read_dir)) else {
+        return;
+    };
+    for other in entries.flatten().map(|entry| entry.path()) {
+        if number(&other).is_some_and(|(other, number)| other == name && number < newest) {
+            discard(&other);
+        }
+    }
+}
+
 /// True of a file that is damaged itself, not of one that is in use or in a wrong place.
 pub(crate) fn is_damage(error: &rusqlite::Error) -> bool {
     match error {
@@ -239,7 +261,6 @@ mod tests {
         schema: "CREATE TABLE numbers (number INTEGER PRIMARY KEY) STRICT;",
         pragmas: "",
         max_wait: Duration::from_secs(60),
-        replaced: &["numbers-6.sqlite"],
     };
 
     fn numbers(connection: &Connection) -> i64 {
@@ -288,20 +309,21 @@ mod tests {
     }
 
     #[test]
-    fn a_new_file_replaces_those_of_older_versions() {
+    fn files_of_older_versions_go_whenever_one_is_opened() {
         let folder = tempfile::tempdir().unwrap();
         let path = prepared(folder.path(), FORMAT.name).unwrap();
-        let files = ["numbers-6.sqlite", "numbers-6.sqlite-journal", "others-6.sqlite"];
-        let files = files.map(|name| path.with_file_name(name));
-        for file in &files {
-            fs::write(file, "").unwrap();
+        let older = ["numbers-2.sqlite", "numbers-6.sqlite", "numbers-6.sqlite-journal"];
+        let others = ["numbers-10.sqlite", "numbers-6.json", "others-6.sqlite"];
+        let is_there = |name: &&str| path.with_file_name(name).exists();
+        for _ in 0..2 {
+            for name in older.iter().chain(&others) {
+                fs::write(path.with_file_name(name), "").unwrap();
+            }
+            let (_, connection) = FORMAT.open(folder.path()).unwrap();
+            assert!(!older.iter().any(is_there));
+            assert!(others.iter().all(is_there));
+            assert_eq!(numbers(&connection), 0);
         }
-        let there = || files.each_ref().map(|file| file.exists());
-        drop(FORMAT.open(folder.path()).unwrap());
-        assert_eq!(there(), [false, false, true]);
-        fs::write(&files[0], "").unwrap();
-        drop(FORMAT.open(folder.path()).unwrap());
-        assert_eq!(there(), [true, false, true], "it is new once");
     }
 
     #[test]

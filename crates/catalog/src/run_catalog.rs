@@ -553,6 +553,8 @@ impl RunCatalog {
         mut take: impl FnMut(usize, &ListedRun, Read),
     ) -> Result<(), DatabaseError> {
         let store = &self.store;
+        // It is read in between, and what was found is not lost to another process that writes meanwhile.
+        self.database.wait_longer()?;
         for (chunk, ids) in ids.chunks(RUNS_PER_STEPS).enumerate() {
             if cancel.is_cancelled() {
                 break;

@@ -9,8 +9,8 @@ use tracer_insight::run_steps::{RowSource, RunSteps};
 
 use crate::query::StepQuery;
 
-/// Bytes that a thread searches at once.
-const BLOCK_BYTES: u64 = 8 * 1024 * 1024;
+/// Bytes that a thread searches at once: all threads have such a block in memory.
+const BLOCK_BYTES: u64 = 1024 * 1024;
 
 /// The rows of an opened run that may match a query: those whose lines hold its longest text, whatever the case there.
 ///

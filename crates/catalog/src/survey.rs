@@ -109,7 +109,7 @@ impl FactsStore {
         };
         let directories: Vec<RunDirectory> = directories.into_iter().filter(is_read_here).collect();
         let looks: Vec<Result<UnreadRun, TraceId>> = match ThreadPoolBuilder::new()
-            .num_threads(MAX_LOOKING.min(directories.len().div_ceil(RUNS_PER_THREAD)))
+            .num_threads(directories.len().div_ceil(RUNS_PER_THREAD).clamp(1, MAX_LOOKING))
             .build()
         {
             Ok(pool) => pool.install(|| directories.par_iter().map(look).collect()),

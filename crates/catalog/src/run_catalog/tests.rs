@@ -13,7 +13,7 @@ use tracer_runs::RunDirectory;
 
 use super::*;
 use crate::mirror::{FetchError, FetchRuns, MirrorLine, RunLease, StoreMirror, TeamStore};
-use crate::tests::support::{SampleRun, SampleSpan, Sandbox, id, opened, selected};
+use crate::tests::support::{SampleRun, SampleSpan, Sandbox, id, newest, opened, selected};
 
 /// A machine that reads a bucket, whose runs are in a folder.
 struct Machine {
@@ -347,10 +347,69 @@ fn damage_of_one_database_leaves_the_other() {
         bytes[24..28].fill(0xff);
         bytes[4096..].fill(0);
         fs::write(damaged, bytes).unwrap();
-        assert!(runs.census(true).is_err());
+        let error = runs.census(true).unwrap_err();
+        assert_eq!(error.is_made_again(), !is_of_bucket, "{error:?}");
+        assert!(
+            error.to_string().starts_with(&*damaged.to_string_lossy()),
+            "{error}"
+        );
         let there = files.each_ref().map(|file| file.exists());
         assert_eq!(there, [is_of_bucket, !is_of_bucket]);
     }
+}
+
+#[test]
+fn damage_that_no_check_finds_discards_both_databases() {
+    for is_of_bucket in [false, true] {
+        let machine = Machine::new(&[], 0);
+        machine.here.write(&run(1));
+        machine.send(&run(2));
+        let expected = newest(&machine.runs()).unwrap();
+        let mirror = machine.mirror.path().join("cache/mirror-8.sqlite");
+        let files = [machine.here.database(), mirror];
+        let damaged = &files[usize::from(is_of_bucket)];
+        let mut bytes = fs::read(damaged).unwrap();
+        let name = b"\"name\":\"";
+        let at = memchr::memmem::find(&bytes, name).unwrap() + name.len();
+        bytes[at] = 0xff;
+        fs::write(damaged, bytes).unwrap();
+        let runs = machine.runs();
+        let error = newest(&runs).unwrap_err();
+        drop(runs);
+        assert!(matches!(error, DatabaseError::DamagedMirror { .. }), "{error:?}");
+        assert!(!files.iter().any(|file| file.exists()));
+        machine.send(&run(2));
+        assert_eq!(newest(&machine.runs()).unwrap(), expected);
+    }
+}
+
+#[test]
+fn a_search_waits_for_another_process_that_writes_for_long() {
+    let sandbox = Sandbox::new();
+    sandbox.write(&run(1));
+    let runs = sandbox.catalog();
+    let ids = runs.census(true).unwrap().ids;
+    runs.end_reading().unwrap();
+    let other = rusqlite::Connection::open(sandbox.database()).unwrap();
+    other.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    let writer = std::thread::spawn(move || {
+        // Longer than others wait.
+        std::thread::sleep(Duration::from_millis(300));
+        other.execute_batch("ROLLBACK").unwrap();
+    });
+    let test = StepQuery::of_runs(&"args~refund".parse().unwrap());
+    let wanted = StepSearch {
+        test: &test,
+        limit: 10,
+        order: None,
+        prices: runs.store.prices(),
+    };
+    let mut searched = 0;
+    let cancel = CancelToken::default();
+    runs.search(&ids, &wanted, &cancel, |_, _, _| searched += 1)
+        .unwrap();
+    assert_eq!(searched, 1);
+    writer.join().unwrap();
 }
 
 #[test]
