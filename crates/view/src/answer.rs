@@ -16,6 +16,8 @@ const UNREADABLE: &str = "unreadable_run";
 pub(super) struct ApiError {
     status: StatusCode,
     body: ErrorBody,
+    /// True where the same question, asked again, is answered: a database was damaged, and is made again.
+    pub(super) is_made_again: bool,
 }
 
 /// The value of `error`.
@@ -45,7 +47,11 @@ impl ApiError {
             message: message.into(),
             problems: Vec::new(),
         };
-        Self { status, body }
+        Self {
+            status,
+            body,
+            is_made_again: false,
+        }
     }
 
     /// Something in the request is not what it has to be.

@@ -164,6 +164,15 @@ impl KnownFacts {
         SharedFacts::look(&self.shared, &work::token())
     }
 
+    /// The answer to a question that begins with [`now`](Self::now). It is asked a second time where the database turns out to be
+    /// damaged: then it is made again.
+    pub(super) fn ask<T>(&self, question: impl Fn(&Self) -> Result<T, ApiError>) -> Result<T, ApiError> {
+        match question(self) {
+            Err(error) if error.is_made_again => question(self),
+            answer => answer,
+        }
+    }
+
     /// Makes the next request scan the files again.
     pub(super) fn look_again(&self) {
         self.shared.state.lock().not_before = Some(Instant::now());
@@ -179,7 +188,7 @@ impl KnownFacts {
         let opened = catalog.reopen().map_err(|error| self.unreadable(&error))?;
         match &opened.unread_bucket {
             // Its runs are there, and cannot be read now.
-            Some(error) if catalog.unread_bucket.is_none() => Err(unreadable(error)),
+            Some(error) if catalog.unread_bucket.is_none() => Err(of_database(error)),
             _ => Ok(opened),
         }
     }
@@ -235,7 +244,7 @@ impl KnownFacts {
 impl SharedFacts {
     fn unreadable(&self, error: &DatabaseError) -> ApiError {
         self.state.lock().known = None;
-        unreadable(error)
+        of_database(error)
     }
 
     /// Waits for the look of another request, as long as somebody waits for this one.
@@ -276,7 +285,7 @@ impl SharedFacts {
         }
         let mut state = shared.state.lock();
         if let Some(error) = state.failed.take() {
-            return Err(unreadable(&error));
+            return Err(of_database(&error));
         }
         let known = state.known.clone();
         drop(state);
@@ -362,6 +371,12 @@ fn read(
     (catalog.unread == 0).then(|| KnownRuns::new(catalog)).transpose()
 }
 
+fn of_database(error: &DatabaseError) -> ApiError {
+    let mut answer = unreadable(error);
+    answer.is_made_again = error.is_made_again();
+    answer
+}
+
 /// The runs cannot be listed.
 pub(super) fn unreadable(error: &impl Display) -> ApiError {
     ApiError::new(
@@ -409,17 +424,19 @@ mod tests {
     }
 
     #[test]
-    fn a_database_that_is_deleted_is_an_error_until_the_files_are_scanned() {
+    fn a_question_to_a_database_that_is_deleted_is_asked_again() {
         let folder = tempfile::tempdir().unwrap();
         let run = tracer_sdk::testing::capture(|| tracer_sdk::tool_call("search").record());
         run.save(folder.path()).unwrap();
         let facts = KnownFacts::new(FactsStore::new(folder.path()));
         let first = known(facts.now().unwrap());
-        let count = |known| Ok::<_, ApiError>(facts.open(known)?.census(true).unwrap().ids.len());
+        let count = |known: &KnownRuns| Ok(facts.open(known)?.census(true).unwrap().ids.len());
         assert_eq!(count(&first).unwrap(), 1);
         std::fs::remove_dir_all(folder.path().join("cache")).unwrap();
-        assert!(count(&first).is_err());
+        assert!(count(&first).is_err_and(|error: ApiError| error.is_made_again));
         assert_eq!(count(&known(facts.now().unwrap())).unwrap(), 1);
+        std::fs::remove_dir_all(folder.path().join("cache")).unwrap();
+        assert_eq!(facts.ask(|facts| count(&known(facts.now()?))).unwrap(), 1);
     }
 
     #[test]

@@ -102,12 +102,14 @@ fn entry<'a>(run: &'a RunSummary, known: &'a HashMap<TraceId, ListedRun>) -> Opt
 
 /// List entries of some runs, by their spans; empty while the runs are read for the first time.
 fn details(viewer: &Viewer, runs: &[&RunSummary]) -> Result<HashMap<TraceId, ListedRun>, ApiError> {
-    let Facts::All(known) = viewer.facts().now()? else {
-        return Ok(HashMap::new());
-    };
     let wanted: Vec<TraceId> = runs.iter().map(|run| run.directory.trace_id).collect();
-    let known = viewer.facts().open(&known)?.runs(&wanted);
-    let known = known.map_err(|error| viewer.facts().unreadable(&error))?;
+    let known = viewer.facts().ask(|facts| {
+        let Facts::All(known) = facts.now()? else {
+            return Ok(Vec::new());
+        };
+        let known = facts.open(&known)?.runs(&wanted);
+        known.map_err(|error| facts.unreadable(&error))
+    })?;
     Ok(known
         .into_iter()
         .map(|run| (run.directory.trace_id, run))
@@ -116,17 +118,16 @@ fn details(viewer: &Viewer, runs: &[&RunSummary]) -> Result<HashMap<TraceId, Lis
 
 /// The runs that match a query.
 fn matching(viewer: &Viewer, query: &RunQuery) -> Result<HashSet<TraceId>, ApiError> {
-    let known = match viewer.facts().now()? {
-        Facts::All(known) => known,
-        Facts::Reading(progress) => return Err(reading_error(progress)),
-    };
-    let runs = viewer.facts().open(&known)?;
-    let selection = viewer.facts().select(&known, &runs, query, units::now())?;
-    let ids = runs.ids(&selection);
-    Ok(ids
-        .map_err(|error| viewer.facts().unreadable(&error))?
-        .into_iter()
-        .collect())
+    let ids = viewer.facts().ask(|facts| {
+        let known = match facts.now()? {
+            Facts::All(known) => known,
+            Facts::Reading(progress) => return Err(reading_error(progress)),
+        };
+        let runs = facts.open(&known)?;
+        let selection = facts.select(&known, &runs, query, units::now())?;
+        runs.ids(&selection).map_err(|error| facts.unreadable(&error))
+    })?;
+    Ok(ids.into_iter().collect())
 }
 
 /// Nothing can be said of all runs before they were read once.
@@ -144,15 +145,14 @@ pub(super) fn reading_error(progress: ReadingProgress) -> ApiError {
 /// All runs, their logs checked; none where nothing has been recorded yet.
 pub(crate) fn listed(viewer: &Viewer) -> Result<Vec<RunSummary>, ApiError> {
     if viewer.facts().store().team().is_some() {
-        let Facts::All(known) = viewer.facts().now()? else {
-            return Ok(Vec::new());
-        };
-        let runs = viewer.facts().open(&known)?;
-        let all = viewer
-            .facts()
-            .select(&known, &runs, &RunQuery::default(), units::now())?;
-        let directories = runs.directories(&all);
-        let directories = directories.map_err(|error| viewer.facts().unreadable(&error))?;
+        let directories = viewer.facts().ask(|facts| {
+            let Facts::All(known) = facts.now()? else {
+                return Ok(Vec::new());
+            };
+            let runs = facts.open(&known)?;
+            let all = facts.select(&known, &runs, &RunQuery::default(), units::now())?;
+            runs.directories(&all).map_err(|error| facts.unreadable(&error))
+        })?;
         return Ok(viewer.facts().store().summaries(directories));
     }
     let listed = viewer.runs().store().list();

@@ -155,10 +155,6 @@ fn word<T>(
 
 /// The statistics that a request asks for.
 pub(crate) fn answer(viewer: &Viewer, request: &StatsRequest) -> Result<StatsAnswer, ApiError> {
-    let known = match viewer.facts().now()? {
-        Facts::All(known) => known,
-        Facts::Reading(progress) => return Err(reading_error(progress)),
-    };
     let mut query = request.query.clone();
     if !request.has_trials {
         query.terms.push(QueryTerm {
@@ -166,10 +162,16 @@ pub(crate) fn answer(viewer: &Viewer, request: &StatsRequest) -> Result<StatsAns
             condition: Condition::Has(Feature::Trial),
         });
     }
-    let runs = viewer.facts().open(&known)?;
-    let selection = viewer.facts().select(&known, &runs, &query, units::now())?;
-    let found = runs.stats(&selection, request.by);
-    let mut found = found.map_err(|error| viewer.facts().unreadable(&error))?;
+    let (mut found, known) = viewer.facts().ask(|facts| {
+        let known = match facts.now()? {
+            Facts::All(known) => known,
+            Facts::Reading(progress) => return Err(reading_error(progress)),
+        };
+        let runs = facts.open(&known)?;
+        let selection = facts.select(&known, &runs, &query, units::now())?;
+        let found = runs.stats(&selection, request.by);
+        Ok((found.map_err(|error| facts.unreadable(&error))?, known))
+    })?;
     if let Some(column) = request.column {
         found.sort(column, false, request.by);
     }

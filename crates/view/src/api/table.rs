@@ -280,10 +280,10 @@ pub(crate) fn first(viewer: &Viewer) -> Result<RunTable, ApiError> {
 
 /// The runs that a request asks for.
 pub(crate) fn table(viewer: &Viewer, request: &TableRequest) -> Result<RunTable, ApiError> {
-    match viewer.facts().now()? {
+    viewer.facts().ask(|facts| match facts.now()? {
         Facts::All(runs) => known(viewer, request, &runs),
         Facts::Reading(progress) => unread(viewer, request, progress),
-    }
+    })
 }
 
 fn known(viewer: &Viewer, request: &TableRequest, known: &Arc<KnownRuns>) -> Result<RunTable, ApiError> {
