@@ -90,6 +90,14 @@ impl Session {
         Ok(())
     }
 
+    /// Reads what is new in the opened bucket.
+    pub(crate) fn synchronize_store(&mut self) -> Result<(), CliError> {
+        match &self.store {
+            Some(opened) => team_store::synchronize(&opened.reader, &mut self.ui),
+            None => Ok(()),
+        }
+    }
+
     /// The bucket that is read in addition to this machine.
     pub(crate) fn store(&self) -> Option<&OpenedStore> {
         self.store.as_ref()

@@ -55,7 +55,7 @@ pub(crate) fn open(
 }
 
 /// Reads what is new. Where the bucket cannot be read, what was read before serves.
-fn synchronize(reader: &BucketReader, ui: &mut Ui) -> Result<(), CliError> {
+pub(crate) fn synchronize(reader: &BucketReader, ui: &mut Ui) -> Result<(), CliError> {
     let progress = Progress::begin(ui, "reading the bucket", "run", None);
     let mut lines = 0;
     let synchronized = reader.sync(&mut |done| {

@@ -62,7 +62,7 @@ pub(super) fn surveyed(store: &FactsStore, session: &Session) -> Result<Survey, 
     store.survey().map_err(|error| session.store_error(&error))
 }
 
-/// The answer to a question about all runs of a survey, here and in the opened bucket. It is asked a second time where the
+/// The answer to a question about all runs of a survey, here and in the opened bucket. It is asked a second time where a
 /// database turns out to be damaged: then it is made again.
 pub(super) fn ask<T>(
     store: &FactsStore,
@@ -74,6 +74,10 @@ pub(super) fn ask<T>(
     let mut answer = |survey, session: &mut Session| question(opened(survey, cancel, session)?, session);
     let answer = match answer(survey, session) {
         Err(error) if error.is_made_again() => answer(surveyed(store, session)?, session),
+        Err(DatabaseError::DamagedMirror { .. }) => {
+            session.synchronize_store()?;
+            answer(surveyed(store, session)?, session)
+        }
         answer => answer,
     };
     answer.map_err(unreadable)
@@ -81,9 +85,17 @@ pub(super) fn ask<T>(
 
 /// Error of the database of the runs, here or of a bucket.
 pub(super) fn unreadable(error: DatabaseError) -> CliError {
+    let hint = match &error {
+        DatabaseError::DamagedMirror { .. } => "try again: the bucket is read again then",
+        error if error.is_made_again() => "try again: a damaged database is made again",
+        DatabaseError::SymbolicLink { .. } => "remove the link: runs are read again",
+        _ => {
+            "try again once no other process writes it; see that it can be written, and that the disk has room"
+        }
+    };
     CliError::input("the database of the runs cannot be read")
         .with_source(error)
-        .with_hint("try again: a damaged database is made again")
+        .with_hint(hint)
 }
 
 /// Reads the runs of a survey that have to be read, and shows how far that is.

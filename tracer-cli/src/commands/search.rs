@@ -74,50 +74,47 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     let store = session.facts_store()?;
     let cancel = run_selection::cancelled_by_interrupt();
     let survey = run_selection::surveyed(&store, session)?;
-    let (runs, candidates, census) = run_selection::ask(&store, survey, &cancel, session, |runs, _| {
-        let candidates = runs.candidates(&query, args.trials, now())?;
-        let census = runs.census(true)?;
-        Ok((runs, candidates, census))
-    })?;
-    let id_length = run_list::id_length(census.ids);
     let limit = if args.count { usize::MAX } else { args.limit };
-    let mut printing = Printing {
-        args,
-        session,
-        id_length,
-        hits: 0,
-        runs: 0,
-        limit,
-        more: false,
-        failure: None,
-    };
     let wanted = StepSearch {
         test: &test,
         limit,
         order: args.sort,
         prices: store.prices(),
     };
-    let mut sorted = SortedHits::default();
-    let searched = runs.search(&candidates, &wanted, &cancel, |at, run, found| {
-        if found.hits.is_empty() {
-            return;
+    run_selection::ask(&store, survey, &cancel, session, |runs, session| {
+        let candidates = runs.candidates(&query, args.trials, now())?;
+        let id_length = run_list::id_length(runs.census(true)?.ids);
+        let mut printing = Printing {
+            args,
+            session,
+            id_length,
+            hits: 0,
+            runs: 0,
+            limit,
+            more: false,
+            failure: None,
+        };
+        let mut sorted = SortedHits::default();
+        let searched = runs.search(&candidates, &wanted, &cancel, |at, run, found| {
+            if found.hits.is_empty() {
+                return;
+            }
+            if args.sort.is_some() {
+                sorted.add(at, &Arc::new(run.clone()), found, limit);
+            } else if printing.failure.is_none() {
+                printing.failure = printing.run(run, &found).err();
+            }
+            if printing.failure.is_some() || printing.hits >= limit {
+                cancel.cancel();
+            }
+        });
+        drop(runs);
+        match searched {
+            // What was printed is not printed a second time.
+            Err(error) if printing.hits > 0 && !args.count => Ok(Err(run_selection::unreadable(error))),
+            searched => searched.map(|()| printing.finish(sorted, candidates.len())),
         }
-        if args.sort.is_some() {
-            sorted.add(at, &Arc::new(run.clone()), found, limit);
-        } else if printing.failure.is_none() {
-            printing.failure = printing.run(run, &found).err();
-        }
-        if printing.failure.is_some() || printing.hits >= limit {
-            cancel.cancel();
-        }
-    });
-    searched.map_err(run_selection::unreadable)?;
-    drop(runs);
-    if args.sort.is_some() {
-        let (hits, more) = sorted.finish(limit);
-        printing.sorted(hits, more)?;
-    }
-    printing.end(candidates.len())
+    })?
 }
 
 struct Printing<'a> {
@@ -252,7 +249,16 @@ impl Printing<'_> {
         self.session.ui.lines(&lines)
     }
 
-    fn end(mut self, searched: usize) -> Result<CommandOutcome, CliError> {
+    /// Prints sorted hits, which no others come before, and what is to be said after all.
+    fn finish(
+        mut self,
+        sorted: SortedHits<Arc<ListedRun>>,
+        searched: usize,
+    ) -> Result<CommandOutcome, CliError> {
+        if self.args.sort.is_some() {
+            let (hits, more) = sorted.finish(self.limit);
+            self.sorted(hits, more)?;
+        }
         if let Some(failure) = self.failure.take() {
             return Err(failure);
         }

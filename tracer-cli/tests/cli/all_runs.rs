@@ -280,6 +280,36 @@ fn what_is_kept_changes_nothing_but_time() {
 }
 
 #[test]
+fn damage_that_only_the_facts_have_is_found_and_made_again() {
+    let sandbox = store();
+    // What was just written is read again the next time, and kept then.
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    let commands: [&[&str]; 4] = [
+        &["search", "refund", "--sort", "duration"],
+        &["search", "invoice 3"],
+        &["search", "refund", "--count"],
+        &["list", "--json"],
+    ];
+    let kept = sandbox.data_dir().join("cache/facts-12.sqlite");
+    for arguments in commands {
+        let first = sandbox.tracer(arguments);
+        let mut bytes = fs::read(&kept).unwrap();
+        let mut damaged = 0;
+        for page in bytes.chunks_mut(4096) {
+            if page[0] == 0x0d && String::from_utf8_lossy(page).contains("\"st\":") {
+                page.fill(0xff);
+                damaged += 1;
+            }
+        }
+        assert!(damaged > 0);
+        fs::write(&kept, bytes).unwrap();
+        let second = sandbox.tracer(arguments);
+        assert_eq!(second.code, Some(0), "{second:?}");
+        assert_eq!(second.stdout, first.stdout);
+    }
+}
+
+#[test]
 fn several_processes_list_the_same_at_once() {
     let sandbox = store();
     let start = || {
