@@ -607,12 +607,12 @@ impl SpanPlace {
     fn open(&self, content: &mut SpanContent, on_drop: OnDrop) {
         let run = &self.context.run;
         let start = run.clock.now();
-        let entry = |name| OpenEntry {
+        let entry = |name, buffer| OpenEntry {
             parent: self.context.span,
             name,
             event_type: self.event_type,
             start,
-            arguments: content.draft.given_arguments(&run.redactor),
+            arguments: content.draft.given_arguments(&run.redactor, buffer),
             is_holder: self.event_type != EventType::LlmCall,
             is_named: false,
             has_stand_in: false,

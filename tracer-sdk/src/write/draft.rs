@@ -298,17 +298,23 @@ impl Draft {
         Some(self.bytes_of(&entry.value.range()?))
     }
 
-    /// The arguments of a tool as JSON text of at most [`MAX_GIVEN_BYTES`].
-    pub fn given_arguments(&self, redactor: &Redactor) -> Option<Box<str>> {
-        let text = self.event_text_of(names::events::TOOL_ARGUMENTS, names::event_keys::ARGUMENTS)?;
+    /// Writes the arguments of a tool, where it has some, as JSON text of at most [`MAX_GIVEN_BYTES`] into an empty buffer.
+    pub fn given_arguments(&self, redactor: &Redactor, mut buffer: String) -> String {
+        let Some(text) = self.event_text_of(names::events::TOOL_ARGUMENTS, names::event_keys::ARGUMENTS)
+        else {
+            return buffer;
+        };
         // A line of `.live` has no line breaks.
         if text.len() <= MAX_GIVEN_BYTES && !text.contains(&b'\n') {
-            return std::str::from_utf8(text).ok().map(Box::from);
+            buffer.push_str(std::str::from_utf8(text).unwrap_or_default());
+            return buffer;
         }
-        let value: serde_json::Value = serde_json::from_slice(text).ok()?;
+        let Ok(value) = serde_json::from_slice::<serde_json::Value>(text) else {
+            return buffer;
+        };
         let mut smaller = Vec::new();
         write_json_limited(&value, redactor, MAX_GIVEN_BYTES, &mut smaller);
-        Some(String::from_utf8(smaller).ok()?.into())
+        String::from_utf8(smaller).unwrap_or_default()
     }
 
     /// The text of an attribute, UTF-8.

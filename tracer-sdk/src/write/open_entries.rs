@@ -20,8 +20,8 @@ pub(crate) struct OpenEntry {
     pub(crate) name: Arc<str>,
     pub(crate) event_type: EventType,
     pub(crate) start: Timestamp,
-    /// Arguments of a tool as JSON text, redacted, where they were set before it started.
-    pub(crate) arguments: Option<Box<str>>,
+    /// Arguments of a tool as JSON text, redacted, where they were set before it started; else empty.
+    pub(crate) arguments: String,
     /// It may hold concurrent work of others: every span but a model call.
     pub(crate) is_holder: bool,
     /// A span in the file names it as its parent.
@@ -40,7 +40,7 @@ pub(crate) struct OpenEntry {
 impl OpenEntry {
     /// Arguments of a tool, where they are known.
     pub(crate) fn given_arguments(&self) -> Option<Value> {
-        serde_json::from_str(self.arguments.as_deref()?).ok()
+        serde_json::from_str(&self.arguments).ok()
     }
 
     /// Appends a further line. Written by hand, because every timed span writes one.
@@ -57,9 +57,9 @@ impl OpenEntry {
         out.extend_from_slice(br#"","start_time":""#);
         self.start.write(out);
         out.push(b'"');
-        if let Some(arguments) = &self.arguments {
+        if !self.arguments.is_empty() {
             out.extend_from_slice(br#","arguments":"#);
-            out.extend_from_slice(arguments.as_bytes());
+            out.extend_from_slice(self.arguments.as_bytes());
         }
         out.extend_from_slice(b"}\n");
     }

@@ -96,6 +96,8 @@ pub(crate) struct RunFiles {
     /// The timed spans that have started and have not ended. Those that a span in the file names as its parent get a
     /// stand-in when the run ends: a completed run has no missing parent.
     pub(crate) open: OpenEntries,
+    /// Buffers of arguments of spans that have ended.
+    buffers: Vec<String>,
     /// The names of spans: a program gives the same again and again.
     names: HashSet<Arc<str>>,
     /// Number of open holders below each span, the root included.
@@ -125,6 +127,9 @@ pub(crate) struct RunFiles {
 /// Highest number of names that are shared, and their greatest length in bytes.
 const MAX_NAMES: usize = 256;
 const MAX_NAME_BYTES: usize = 256;
+
+/// Highest number of buffers of arguments that are kept for further spans.
+const MAX_BUFFERS: usize = 4;
 
 /// Why a record is missing that was made while its thread was recording something else.
 const NESTED: &str = "it was recorded by code that a recorder called";
@@ -161,6 +166,7 @@ impl RunFiles {
             log,
             live: None,
             open: OpenEntries::default(),
+            buffers: Vec::new(),
             names: HashSet::default(),
             open_holders: HashMap::default(),
             has_ended: false,
@@ -222,6 +228,11 @@ impl RunFiles {
         shown
     }
 
+    /// An empty buffer for the arguments of a span that starts: a timed call takes no memory that the one before it gave back.
+    pub(crate) fn arguments_buffer(&mut self) -> String {
+        self.buffers.pop().unwrap_or_default()
+    }
+
     /// Returns whether a holder is open below this span.
     pub(crate) fn has_open_holder(&self, parent: SpanId) -> bool {
         self.open_holders.contains_key(&parent)
@@ -245,7 +256,14 @@ impl RunFiles {
     /// stand-in for it would need.
     pub(crate) fn append(&mut self, line: &[u8], span: &EndedSpan<'_>) -> io::Result<()> {
         if !self.open.is_empty() {
-            self.remove_open(span.id);
+            let ended = self.remove_open(span.id);
+            if let Some(mut buffer) = ended.map(|entry| entry.arguments)
+                && buffer.capacity() > 0
+                && self.buffers.len() < MAX_BUFFERS
+            {
+                buffer.clear();
+                self.buffers.push(buffer);
+            }
             if let Some(parent) = self.open.get_mut(&span.parent) {
                 parent.is_named = true;
             }

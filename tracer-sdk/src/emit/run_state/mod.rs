@@ -329,11 +329,16 @@ impl RunState {
     // ---- spans -----------------------------------------------------------------------------------------------------
 
     /// Adds a timed span that has started. Returns whether another holder was open below the same parent.
-    pub(crate) fn add_open(&self, id: SpanId, name: &str, entry: impl FnOnce(Arc<str>) -> OpenEntry) -> bool {
+    pub(crate) fn add_open(
+        &self,
+        id: SpanId,
+        name: &str,
+        entry: impl FnOnce(Arc<str>, String) -> OpenEntry,
+    ) -> bool {
         let Some(mut files) = self.files.lock() else {
             return false;
         };
-        let entry = entry(files.shared_name(name));
+        let entry = entry(files.shared_name(name), files.arguments_buffer());
         let is_beside = entry.is_holder && files.has_open_holder(entry.parent);
         let outcome = files.add_open(id, entry);
         drop(files);
