@@ -36,10 +36,6 @@ const PICTURES = [
     await open(({ good }) => `/r/${good}`)(page, runs);
     for (const key of ["j", "j", "j", "j", "Enter"]) await page.keyboard.press(key);
   } },
-  { name: "run-dark", look: { colorScheme: "dark" }, take: async (page, runs) => {
-    await open(({ good }) => `/r/${good}`)(page, runs);
-    for (const key of ["j", "j", "j", "Enter"]) await page.keyboard.press(key);
-  } },
   { name: "loop", take: async (page, runs) => {
     await open(({ looped }) => `/r/${looped}`)(page, runs);
     await page.keyboard.press("l");
