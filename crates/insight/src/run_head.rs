@@ -240,13 +240,14 @@ pub fn guess_remark(guessed_places: u64) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use serde_json::{Value, json};
     use tracer_sdk::format::{Counts, RecordedStatus};
 
     use super::*;
 
-    fn meta_with(additional: Value) -> RunMeta {
+    /// The metadata of a run, with these further keys.
+    pub(crate) fn meta_with(additional: Value) -> RunMeta {
         RunMeta {
             spec_version: None,
             trace_id: "0123456789abcdef0123456789abcdef".parse().unwrap(),

@@ -94,7 +94,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
             runs.census(args.trials)?,
         ))
     });
-    // The database is closed: whoever reads the output may take long, and until then nobody could synchronize the bucket.
+    // The database is closed: the reader of the output may take long, and until then no process could synchronize the bucket.
     let (listed, threads, passing, census) = found?;
     if session.is_json() {
         json(&listed, &store, session)?;

@@ -110,7 +110,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         });
         drop(runs);
         match searched {
-            // What was printed is not printed a second time.
+            // Hits are not printed a second time.
             Err(error) if printing.hits > 0 && !args.count => Ok(Err(run_selection::unreadable(error))),
             searched => searched.map(|()| printing.finish(sorted, candidates.len())),
         }

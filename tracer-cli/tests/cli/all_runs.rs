@@ -282,7 +282,7 @@ fn what_is_kept_changes_nothing_but_time() {
 #[test]
 fn damage_that_only_the_facts_have_is_found_and_made_again() {
     let sandbox = store();
-    // What was just written is read again the next time, and kept then.
+    // A run that was just written is read again the next time, and kept then.
     std::thread::sleep(std::time::Duration::from_millis(300));
     let commands: [&[&str]; 4] = [
         &["search", "refund", "--sort", "duration"],
@@ -338,7 +338,7 @@ fn several_processes_list_the_same_at_once() {
 fn a_deleted_run_is_forgotten_at_once() {
     let sandbox = store();
     sandbox.run(FIRST, "Ada-Lovelace-1815", 1, "ok");
-    // What was just written is read again the next time, and kept then.
+    // A run that was just written is read again the next time, and kept then.
     std::thread::sleep(std::time::Duration::from_millis(300));
     sandbox.tracer(&["list"]);
     let kept = sandbox.data_dir().join("cache/facts-12.sqlite");

@@ -438,7 +438,7 @@ impl Recording {
                 recorded.has_steps = steps.map(|(_, count)| count).sum::<u64>() > 0;
                 recorded.tokens = read.tokens.total_tokens;
             }
-            // What cannot be read may be anything.
+            // A log that cannot be read may hold anything.
             Err(_) => recorded.has_steps = true,
         }
         recorded

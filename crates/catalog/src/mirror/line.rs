@@ -127,7 +127,7 @@ impl MirrorLine {
             }
             Some(MirroredState {
                 started: row.started(),
-                // What is kept is what was checked here: readers need not doubt it.
+                // Only checked values are kept: readers need not doubt them.
                 facts: serde_json::to_string(&row).ok()?,
                 meta,
             })

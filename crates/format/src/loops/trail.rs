@@ -77,7 +77,7 @@ pub struct Judged {
 }
 
 impl TrailEntry {
-    /// That of a record; `None` of one that loop detection ignores.
+    /// The entry of a record; `None` of one that loop detection ignores.
     fn of(record: &Record, scalar: &impl Fn(Option<&str>, &Value) -> u64) -> Option<Self> {
         Some(Self {
             asked: Asked::of_record(record, scalar)?,

@@ -257,7 +257,7 @@ impl InnerSteps {
 
 /// Structure of a library.
 pub(crate) const STRUCTURE: Test = Test::Word("openinference.span.kind", &["AGENT", "CHAIN"]);
-/// What is known of each span of such a library: its kind, who wrote it, how it came here, and the name of an agent.
+/// Keys that each span of such a library has: its kind, who wrote it, how it came here, and the name of an agent.
 pub(crate) const BARE_KEYS: [Pattern; 12] = [
     Pattern::Is("openinference.span.kind"),
     Pattern::Is("agent.name"),

@@ -72,23 +72,9 @@ fn of_recording(head: &RunHead, meta: Option<&RunMeta>) -> Vec<FailureCause> {
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
-    use tracer_sdk::format::{Counts, RecordedStatus};
 
     use super::*;
-
-    fn meta(additional: Value) -> RunMeta {
-        RunMeta {
-            spec_version: None,
-            trace_id: "0123456789abcdef0123456789abcdef".parse().unwrap(),
-            run_name: None,
-            started_at: "2026-11-21T01:14:27Z".parse().unwrap(),
-            ended_at: None,
-            duration_ms: None,
-            status: RecordedStatus::Ok,
-            counts: Counts::default(),
-            additional: serde_json::from_value(additional).unwrap(),
-        }
-    }
+    use crate::run_head::tests::meta_with;
 
     fn head(status: RunStatus) -> RunHead {
         RunHead::of_meta(None, status)
@@ -97,7 +83,7 @@ mod tests {
     #[test]
     fn what_is_damaged_or_missing_is_named() {
         let found = |head: &RunHead, additional: Value| -> Vec<&'static str> {
-            let causes = causes(head, Some(&meta(additional)), &[]);
+            let causes = causes(head, Some(&meta_with(additional)), &[]);
             causes.iter().map(|cause| cause.kind.code()).collect()
         };
         let ok = head(RunStatus::Ok);

@@ -6,7 +6,7 @@ use indexmap::IndexSet;
 use tracer_format::project::{SpanView, model};
 use tracer_sdk::prices::{CallPriceKey, NoPrice, Price, Prices};
 
-/// What a span says of the price of its call.
+/// The price of a call, as its span says it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct ReportedPriceKey {
     key: CallPriceKey,

@@ -107,7 +107,7 @@ fn finish(
     }
     // A run without any step is no evidence: the trial left no trace.
     if let Some(trace_id) = recorded.run {
-        // What stays is a run without a step, and fails the policy as one.
+        // A run without a step stays, and fails the policy as one.
         let _ = std::fs::remove_dir_all(runs_directory.join(trace_id.to_string()));
     }
     remarks.no_run = Some(recorded.reasons.join("; "));

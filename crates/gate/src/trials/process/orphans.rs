@@ -44,7 +44,7 @@ impl Orphans {
             }
             for orphan in orphans {
                 let _ = kill(orphan, Signal::SIGKILL);
-                // What has ended is taken note of, or it would stay as a zombie.
+                // An ended process is reaped, or it would stay as a zombie.
                 let _ = waitpid(orphan, Some(WaitPidFlag::WNOHANG));
             }
             thread::sleep(POLL_INTERVAL);

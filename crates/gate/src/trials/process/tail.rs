@@ -75,7 +75,7 @@ fn read(mut stream: impl Read, kept: &Mutex<KeptOutput>) {
     }
 }
 
-/// What a reader that panicked has read is still right.
+/// The tail behind a lock, also of a reader that panicked: its bytes are still right.
 fn locked(kept: &Mutex<KeptOutput>) -> MutexGuard<'_, KeptOutput> {
     kept.lock().unwrap_or_else(PoisonError::into_inner)
 }
