@@ -745,6 +745,48 @@ mod tests {
     }
 
     #[test]
+    fn a_result_that_reports_a_failure_is_one() {
+        let outcome = |content: Value| {
+            let mut tools = OpenTools::default();
+            let call =
+                json!({"id": "c1", "type": "function", "function": {"name": "weather", "arguments": "{}"}});
+            ask(
+                &mut tools,
+                &json!({"role": "assistant", "tool_calls": [call]}),
+                100,
+            );
+            let request = json!({"messages": [{"role": "tool", "tool_call_id": "c1", "content": content}]});
+            let spans = settle(&mut tools, &request, 100, 250);
+            let status = spans[0].status.clone().unwrap_or_default();
+            (status.code == i32::from(StatusCode::Error)).then_some(status.message)
+        };
+        for phrase in [
+            "Error: Function failed.",
+            "Validation Error found:\n1 error\nRecall the function correctly",
+            "Error: KeyError('Rome')\n Please fix your mistakes.",
+            "An error occurred while running the tool. Please try again. Error: no station",
+            "An error occurred while invoking the function weather: no station",
+        ] {
+            assert_eq!(outcome(json!(phrase)), Some(phrase.to_owned()));
+        }
+        assert_eq!(
+            outcome(json!(r#"{"error": "no station"}"#)),
+            Some("no station".to_owned())
+        );
+        for result in [
+            "7 C",
+            "Error: none so far",
+            "The log says: Error: Function failed.",
+            r#"{"error": null, "city": "Oslo"}"#,
+            r#"{"error": "", "city": "Oslo"}"#,
+            r#"{"error": false}"#,
+            r#"[{"error": "of one row"}]"#,
+        ] {
+            assert_eq!(outcome(json!(result)), None, "{result}");
+        }
+    }
+
+    #[test]
     fn calls_without_ids_are_matched_by_name() {
         let mut tools = OpenTools::default();
         let answer = json!({"candidates": [{"content": {"role": "model", "parts": [

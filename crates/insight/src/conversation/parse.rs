@@ -317,11 +317,12 @@ fn results(parts: Vec<MessagePart>, fields: &mut ObjectFields<'_>) -> Vec<Messag
             _ => None,
         })
         .collect();
+    let value = Value::String(texts.join("\n"));
     let mut results = vec![MessagePart::ToolResult {
         id,
         name,
-        value: Value::String(texts.join("\n")),
-        is_error,
+        is_error: is_error || is_report_of_failure(&value),
+        value,
     }];
     results.extend(others);
     results
@@ -630,7 +631,7 @@ fn call(fields: &mut ObjectFields<'_>) -> Vec<MessagePart> {
         error.is_some_and(|error| !error.is_null() && *error != "")
     });
     if let Some((value, is_failure)) = result_value(fields, &shapes::RESULT_OF_CALL) {
-        let is_failure = is_failure || has_error;
+        let is_failure = is_failure || has_error || is_report_of_failure(&value);
         parts.push(MessagePart::ToolResult {
             id,
             name: Some(name),
@@ -698,7 +699,7 @@ fn result(fields: &mut ObjectFields<'_>) -> MessagePart {
     }
     let is_error = fields.is_error();
     let (value, is_failure) = result_value(fields, &shapes::RESULT).unwrap_or_default();
-    let is_failure = is_failure || is_hosted(fields) && says_failure(&value);
+    let is_failure = is_failure || is_report_of_failure(&value) || is_hosted(fields) && says_failure(&value);
     MessagePart::ToolResult {
         id: fields.text(&shapes::CALL_ID).map(str::to_owned),
         name: tool_name(fields),
@@ -712,6 +713,28 @@ fn result(fields: &mut ObjectFields<'_>) -> MessagePart {
 fn is_hosted(fields: &ObjectFields<'_>) -> bool {
     let part_type = fields.map.get("type").and_then(Value::as_str);
     part_type.is_some_and(|part_type| shapes::tool_of_type(part_type).is_some())
+}
+
+/// Returns whether the result of any tool is a report of its failure: a framework's phrase, or an object whose `error` is set,
+/// also as JSON in a text.
+fn is_report_of_failure(value: &Value) -> bool {
+    match value {
+        Value::String(text) => {
+            let is_phrase =
+                |(beginning, end): &(&str, &str)| text.starts_with(beginning) && text.ends_with(end);
+            shapes::FAILURE_PHRASES.iter().any(is_phrase)
+                || embedded_json(text).is_some_and(|value| value.is_object() && is_report_of_failure(&value))
+        }
+        Value::Object(map) => map.get("error").is_some_and(|error| match error {
+            Value::Null => false,
+            Value::Bool(is_set) => *is_set,
+            Value::String(text) => !text.trim().is_empty(),
+            Value::Array(items) => !items.is_empty(),
+            Value::Object(fields) => !fields.is_empty(),
+            Value::Number(number) => number.as_f64() != Some(0.0),
+        }),
+        _ => false,
+    }
 }
 
 /// Returns whether the result of such a tool reports a failure: by its type, its exit code, or that of a command

@@ -405,6 +405,15 @@ pub(super) const RESULT: [&str; 10] = [
 pub(super) const RESULT_OF_CALL: [&str; 6] = ["output", "outputs", "result", "results", "errorText", "error"];
 pub(super) const IS_ERROR: [&str; 3] = ["is_error", "isError", "error"];
 pub(super) const ERROR_KEYS: [&str; 2] = ["error", "errorText"];
+/// Texts that frameworks hand a model as the result of a tool that failed, by their beginning and their end: agent-framework,
+/// Instructor, LangChain, OpenAI Agents, Semantic Kernel (correlation, *Outcome*).
+pub(super) const FAILURE_PHRASES: [(&str, &str); 5] = [
+    ("Error: Function failed.", ""),
+    ("Validation Error found", ""),
+    ("Error: ", "\n Please fix your mistakes."),
+    ("An error occurred while running the tool. Please try again.", ""),
+    ("An error occurred while invoking the function ", ""),
+];
 pub(super) const ERROR_STATES: [&str; 3] = ["error", "output-error", "failed"];
 /// Gemini's outcomes of code that could not be run.
 pub(super) const ERROR_OUTCOMES: [&str; 2] = ["OUTCOME_FAILED", "OUTCOME_DEADLINE_EXCEEDED"];
