@@ -406,7 +406,7 @@ pub(super) const RESULT_OF_CALL: [&str; 6] = ["output", "outputs", "result", "re
 pub(super) const IS_ERROR: [&str; 3] = ["is_error", "isError", "error"];
 pub(super) const ERROR_KEYS: [&str; 2] = ["error", "errorText"];
 /// Texts that frameworks hand a model as the result of a tool that failed, by their beginning and their end: agent-framework,
-/// Instructor, LangChain, OpenAI Agents, Semantic Kernel (correlation, *Outcome*).
+/// Instructor, `LangChain`, `OpenAI` Agents, Semantic Kernel (correlation, *Outcome*).
 pub(super) const FAILURE_PHRASES: [(&str, &str); 5] = [
     ("Error: Function failed.", ""),
     ("Validation Error found", ""),
