@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use tracer_insight::profile::{Bounds, Metric, MetricUnit, MissingSpans, RunProfile};
 
-/// One trial: a process that should have left one completed run (gate, sections 1 and 3).
+/// One trial: a process that should have left one completed run (gate, *Trials*; gate, *Evidence*).
 ///
 /// ```
 /// use tracer_gate::{ProcessExit, Trial};

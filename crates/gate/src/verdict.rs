@@ -1,4 +1,4 @@
-//! Verdicts, and the kinds of checks and rules that lead to them (gate-contract, sections 7 and 10).
+//! Verdicts, and the kinds of checks and rules that lead to them (gate, *Verdict*).
 
 use serde::{Deserialize, Serialize};
 
@@ -40,8 +40,8 @@ impl Verdict {
         }
     }
 
-    /// The verdict over several: one FAIL fails, otherwise one INCONCLUSIVE leaves it undecided (gate-contract,
-    /// section 8).
+    /// The verdict over several: one FAIL fails, otherwise one INCONCLUSIVE leaves it undecided (gate,
+    /// *Verdict*).
     pub(crate) fn all(verdicts: impl Iterator<Item = Self>) -> Self {
         verdicts.fold(Self::Pass, |all, verdict| match (all, verdict) {
             (Self::Fail, _) | (_, Self::Fail) => Self::Fail,

@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn hostile_names_stay_what_they_are_called() {
-        // gate-contract, section 15.3, E10
+        // gate, *Report*
         for (name, shown) in [
             ("@everyone", "`@everyone`"),
             ("[a](https://evil.example)", "`[a](https://evil.example)`"),

@@ -1,5 +1,5 @@
 //! Loops in the trace itself: a block of calls that ask the same and comes again and again
-//! (gate-2, section 1).
+//! (gate, *Loops*).
 //!
 //! The emitter's own loop detection belongs to the candidate, which can switch it off; this one belongs to the gate. It
 //! compares calls as [`tracer_sdk::loops`] does, but for the times and IDs of the calls themselves, and examines blocks

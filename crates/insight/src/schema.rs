@@ -37,14 +37,7 @@ pub fn plain_descriptions(schema: &mut Schema) {
 /// A text without `(specification, …)` and the like.
 fn without_references(text: &str) -> String {
     let mut kept = text.to_owned();
-    for reference in [
-        " (specification, ",
-        " (capture, ",
-        " (decisions, ",
-        " (gate, ",
-        " (gate-2, ",
-        " (gate-contract, ",
-    ] {
+    for reference in [" (specification, ", " (capture, ", " (decisions, ", " (gate, "] {
         while let Some((before, (_, after))) = kept
             .split_once(reference)
             .and_then(|(before, rest)| Some((before, rest.split_once(')')?)))

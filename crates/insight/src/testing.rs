@@ -45,7 +45,7 @@ pub fn run_of_vector(name: &str) -> LoadedRun {
     };
     let mut spans = input["spans"].as_array().unwrap().clone();
     // Difference: the vectors' roots say a duration that their timestamps do not give, and here that is none
-    // (gate-2, section 1). The end is put where the duration says.
+    // (gate, *Evidence*). The end is put where the duration says.
     for root in spans.iter_mut().filter(|span| span["parent_span_id"].is_null()) {
         let start: Timestamp = root["start_time"].as_str().unwrap().parse().unwrap();
         if let Some(duration) = root["duration_ms"].as_i64() {

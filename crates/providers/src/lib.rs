@@ -1,5 +1,5 @@
 //! The HTTP APIs of models: which one a request speaks, what its body asks, and what was answered, streamed or not
-//! (capture-facts, section D.3).
+//! (capture, section 5).
 
 mod assemble;
 mod change;

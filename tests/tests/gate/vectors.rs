@@ -47,11 +47,11 @@ const COMPUTED: &[&str] = &[
 const NOT_BUILT: &[(&str, &str)] = &[
     (
         "mann_whitney_exact_critical_U",
-        "gate, section 2: distributional rows are judged by the share of trials beyond the baseline, not by ranks",
+        "gate, *Distributional*: distributional rows are judged by the share of trials beyond the baseline, not by ranks",
     ),
     (
         "sprt_parameters",
-        "gate, section 2: a gate stops early only where the outcome is certain, and knows no sequential test",
+        "gate, *Verdict*: a gate stops early only where the outcome is certain, and knows no sequential test",
     ),
 ];
 

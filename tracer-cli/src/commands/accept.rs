@@ -140,7 +140,7 @@ fn remove_pending(pending: Option<&Path>) -> Result<CommandOutcome, CliError> {
     Ok(CommandOutcome::Done)
 }
 
-/// Error for a sample smaller than the one that it would replace (gate-contract, section 15.4, R6).
+/// Error for a sample smaller than the one that it would replace (gate, *Baseline*).
 fn smaller_sample(path: &Path, old: &Baseline, new: &Baseline) -> CliError {
     CliError::input(format!(
         "`{}` is a baseline of {}, and the new sample has only {}",

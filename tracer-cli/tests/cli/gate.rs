@@ -31,7 +31,7 @@ fn json_of(sandbox: &Sandbox, name: &str) -> Value {
 
 #[test]
 fn a_recorded_run_is_judged_by_the_policy() {
-    // gate-contract, section 15.1, P4
+    // gate, *Commands*
     let sandbox = sandbox();
     file(&sandbox, ".tracer/policy.yaml", POLICY);
     let passed = sandbox.tracer(&["assert", SECOND]);
@@ -94,7 +94,7 @@ fn every_mistake_of_a_policy_is_reported_with_its_place() {
 
 #[test]
 fn nothing_to_check_is_an_error() {
-    // gate-contract, section 15.1, P5
+    // gate, *Refusals*
     let sandbox = sandbox();
     file(&sandbox, "empty.yaml", "version: 2\nmetrics: {}\n");
     sandbox
@@ -114,7 +114,7 @@ fn without_a_policy_the_command_that_writes_one_is_named() {
 
 #[test]
 fn limits_are_compared_as_the_gate_compares_them() {
-    // gate-contract, section 15.2, F11 and F12: a value that is exactly at the bound passes, whoever asks.
+    // gate, *Measured*: a value that is exactly at the bound passes, whoever asks.
     let sandbox = sandbox();
     let baseline = sandbox.tracer(&["baseline", FIRST, "--out", "b.json"]);
     assert_eq!(baseline.code, Some(0), "{baseline:?}");
@@ -152,7 +152,7 @@ fn limits_are_compared_as_the_gate_compares_them() {
     );
 }
 
-// gate-contract, section 15.4, R8
+// gate, *Commands*
 #[rstest]
 #[case::missing_policy(&["assert", SECOND, "--policy", "missing.yaml"], "missing.yaml")]
 #[case::bad_policy(&["assert", SECOND, "--policy", "bad.yaml"], "bad.yaml:4:3: ")]
@@ -177,7 +177,7 @@ fn bad_input_of_the_gate_exits_with_two(#[case] arguments: &[&str], #[case] mess
 
 #[test]
 fn a_baseline_has_a_safe_name_and_is_never_written_over() {
-    // gate-contract, section 15.4, R7
+    // gate, *Baseline*
     let sandbox = sandbox();
     sandbox.run(FIRST, "team/agent: x - 2026-01-01 00:01", 1, "ok");
     assert_eq!(sandbox.tracer(&["baseline", FIRST]).code, Some(0));
@@ -270,7 +270,7 @@ fn equal_behaviour_already_matches_and_a_change_is_kept_with_its_reason() {
 
 #[test]
 fn a_larger_sample_is_not_replaced_by_a_smaller_one() {
-    // gate-contract, section 15.4, R6
+    // gate, *Baseline*
     let sandbox = sandbox();
     sandbox.tracer(&["baseline", FIRST, "--out", "b.json"]);
     file(&sandbox, ".tracer/policy.yaml", POLICY);
@@ -357,7 +357,7 @@ fn floats(value: &Value) -> Value {
 
 #[test]
 fn a_comparison_has_three_formats_and_two_sides() {
-    // gate-contract, section 15.3, E16 and E17
+    // gate, *Comparison*
     let sandbox = sandbox();
     let text = sandbox.tracer(&["diff", FIRST, SECOND]);
     assert!(text.stdout.starts_with("before  aaaa1111"), "{text:?}");
@@ -509,7 +509,7 @@ fn files_annotations_and_summary_agree() {
         .unwrap();
     let outcome = Outcome::from(output);
     assert_eq!(outcome.code, Some(1), "{outcome:?}");
-    // gate-contract, section 15.3, E7
+    // gate, *Report*
     let report = json_of(&sandbox, "out/report.json");
     assert_eq!(report["verdict"], "fail");
     assert_eq!(report["gate"]["policy"]["path"], ".tracer/policy.yaml");

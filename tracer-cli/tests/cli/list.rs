@@ -101,7 +101,7 @@ fn json_has_the_tokens_that_calls_report_and_the_shares_of_them() {
     assert_eq!(tokens, [&reported, &Value::Null, &with_shares]);
 }
 
-// gate-contract, section 15.4, R10
+// gate, *Trials*
 #[test]
 fn trial_runs_are_hidden_by_default() {
     let sandbox = Sandbox::new();

@@ -1,4 +1,4 @@
-//! What is a loop, and what is an attempt: every surface says the same (decisions, section 7; gate-2, section 1).
+//! What is a loop, and what is an attempt: every surface says the same (decisions, section 7; gate, *Loops*).
 
 use std::fs;
 

@@ -1,5 +1,5 @@
 //! A request as it is compared: what the model sees, without what differs from one recording to the next
-//! (capture-facts, section E.2). Both the recorded request and the current one pass through here.
+//! (capture, section 6). Both the recorded request and the current one pass through here.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! OTLP's JSON as it is really sent: by the protobuf mapping or near it (anchor: capture D.1 of the specification).
+//! OTLP's JSON as it is really sent: by the protobuf mapping or near it (capture, section 2).
 //!
 //! Read with serde, in one pass, into the protobuf of the same message, by the table of its fields. A text of an error
 //! names the place and the types, never a value: traces hold secrets.

@@ -1,7 +1,7 @@
 //! Providers that the proxy can reach.
 //!
-//! Each has the variable that its clients read, and the upstream that requests are forwarded to (capture-facts, section
-//! D.4).
+//! Each has the variable that its clients read, and the upstream that requests are forwarded to (capture, section
+//! 5).
 
 use reqwest::Url;
 

@@ -46,7 +46,7 @@ const RETRY: Duration = Duration::from_secs(5);
 /// Most runs that the summary lists.
 const MAX_LISTED_RUNS: usize = 10_000;
 /// Attributes of the root of a run that is forked: the other run, and the first of its model calls that was not answered as
-/// recorded (capture-facts, section E.3).
+/// recorded (capture, section 6).
 const FORKED_FROM: &str = "tracer.forked_from";
 const FORK_AT: &str = "tracer.fork_at";
 

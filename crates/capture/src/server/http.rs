@@ -1,4 +1,4 @@
-//! OTLP/HTTP: paths, types, status codes and answers (the anchor's D.1).
+//! OTLP/HTTP: paths, types, status codes and answers (capture, section 2).
 
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};

@@ -45,7 +45,7 @@ struct Delay {
 
 const RETRY_INFO: &str = "type.googleapis.com/google.rpc.RetryInfo";
 
-/// Longest text of an answer, in bytes: far below the 4 MiB that senders take of an answer (the anchor's D.1), and
+/// Longest text of an answer, in bytes: far below the 4 MiB that senders take of an answer (capture, section 2), and
 /// short enough for a header of gRPC.
 const MAX_TEXT_BYTES: usize = 4096;
 

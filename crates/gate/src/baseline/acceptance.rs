@@ -1,4 +1,4 @@
-//! The acceptance of a change of behaviour (gate, section 5).
+//! The acceptance of a change of behaviour (gate, *Baseline*).
 
 use serde::{Deserialize, Serialize};
 

@@ -57,7 +57,7 @@ mod tests {
 
     use super::*;
 
-    // Differs, gate-contract, section 15.3, E11: more calls of a tool are not another order. Differs, gate, section 1:
+    // Differs, gate, *Comparison*: more calls of a tool are not another order. Differs, gate, *Evidence*:
     // structure is not a step, and unknown tokens are not zero.
     #[test]
     fn the_differences_of_the_vectors_are_found() {
@@ -106,7 +106,7 @@ mod tests {
         }
     }
 
-    // gate-contract, section 15.3, E8
+    // gate, *Report*
     #[test]
     fn an_unchanged_agent_is_compared_with_the_run_that_went_the_same_way_and_with_the_median() {
         let (long, short) = (letters("abbc"), letters("abc"));

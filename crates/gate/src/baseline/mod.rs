@@ -1,4 +1,4 @@
-//! Baselines: the usual behaviour of an agent, which a candidate is compared with (gate, section 1).
+//! Baselines: the usual behaviour of an agent, which a candidate is compared with (gate, *Baseline*).
 
 mod acceptance;
 mod build;

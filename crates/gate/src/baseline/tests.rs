@@ -97,7 +97,7 @@ fn an_edited_acceptance_is_refused() {
     assert!(error.hints()[1].starts_with("or make it again, "));
 }
 
-// gate-contract, section 15.1, P10
+// gate, *Baseline*
 #[test]
 fn a_baseline_that_was_edited_is_refused() {
     const EDITED: &str = "digest: the file was edited after it was written";
@@ -152,7 +152,7 @@ fn a_metric_that_one_run_does_not_know_has_no_sample() {
     assert_eq!(Baseline::of_runs(&[], NOW), None);
 }
 
-// gate-contract, section 15.4, R9
+// gate, *Evidence*
 #[test]
 fn a_run_without_a_duration_gives_a_baseline_without_one() {
     let (mut meta, spans) = run_with(&[]);
@@ -241,7 +241,7 @@ fn a_report_gives_the_baseline_of_its_trials() {
     assert_eq!(Baseline::parse(baseline.to_json().as_bytes()).unwrap(), baseline);
 }
 
-// gate-contract, section 15.1, P10
+// gate, *Baseline*
 #[test]
 fn a_failed_report_becomes_a_baseline_only_on_request_and_is_marked() {
     for verdict in ["fail", "inconclusive"] {

@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn a_name_becomes_a_file_in_its_folder() {
-        // gate-contract, section 15.4, R7
+        // gate, *Baseline*
         for (agent, file) in [
             ("support-agent", "support-agent"),
             ("team/agent: x", "team-agent-x"),

@@ -1,4 +1,4 @@
-//! The trials' values against the extremes of the baseline's sample (gate-contract, section 7.3).
+//! The trials' values against the extremes of the baseline's sample (gate, *Distributional*).
 
 use tracer_insight::metric_words::{self, percent};
 use tracer_insight::profile::Bounds;

@@ -9,7 +9,7 @@ use super::rule::{JudgedTrials, count};
 use crate::policy::{Policy, PolicyError, Rule};
 use crate::{Baseline, CheckKind, CheckMode, CheckResult, Judgement, StopReason, Trial, Verdict};
 
-/// A policy and a baseline, checked against each other before the first trial is paid for (gate, section 1).
+/// A policy and a baseline, checked against each other before the first trial is paid for (gate, *Refusals*).
 ///
 /// ```
 /// use tracer_gate::policy::{Overrides, Policy};

@@ -1,4 +1,4 @@
-//! Properties that must hold in every trial (gate-contract, sections 3.2 and 7.1).
+//! Properties that must hold in every trial (gate, *Invariants*).
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! One number of the sample against a tolerance or a limit (gate-contract, section 7.2).
+//! One number of the sample against a tolerance or a limit (gate, *Measured*).
 
 use tracer_insight::metric_words;
 use tracer_insight::profile::{Bounds, Metric, MetricUnit};

@@ -1,5 +1,5 @@
-//! From trials to a verdict: one row for each check, and one verdict over them (gate-contract, sections 7
-//! and 8; gate, section 1).
+//! From trials to a verdict: one row for each check, and one verdict over them (gate, *Verdict*;
+//! gate, *Evidence*).
 //!
 //! Each kind of rule is one file, an implementation of `Judge`: plan, decision, early failure; and its evidence in words.
 

@@ -1,4 +1,4 @@
-//! Plan of the checks: policy and baseline against each other before the first trial is paid for (gate, section 1).
+//! Plan of the checks: policy and baseline against each other before the first trial is paid for (gate, *Refusals*).
 
 use crate::policy::{Check, Policy, PolicyError, PolicyMistake};
 use crate::{Baseline, CheckKind, CheckMode};

@@ -1,4 +1,4 @@
-//! The share of successful trials against a threshold (gate-contract, section 7.4).
+//! The share of successful trials against a threshold (gate, *Statistical*).
 
 use std::ops::RangeInclusive;
 

@@ -34,7 +34,7 @@ pub(crate) const INVARIANTS: [InvariantSpec; 7] = [
 /// An error of reading a value, with the path to it.
 pub(crate) type PathError = serde_path_to_error::Error<serde_json::Error>;
 
-/// A property of one trial, with the keys that a policy gives it (gate-contract, section 3.2).
+/// A property of one trial, with the keys that a policy gives it (gate, *Invariants*).
 pub trait Invariant: Debug + Send + Sync {
     /// Outcome in a run. Missing spans leave it unknown: a forbidden call may be among them, and a required one, too.
     fn outcome(&self, run: &RunProfile, baseline: Option<&Baseline>) -> Option<bool> {

@@ -8,7 +8,7 @@ use serde_path_to_error::Segment;
 use crate::invariants::PathError;
 use tracer_sdk::settings::Position;
 
-/// All mistakes of a policy; exit code 2 of the command line (gate, section 5).
+/// All mistakes of a policy; exit code 2 of the command line (gate, *Commands*).
 ///
 /// ```
 /// use tracer_gate::policy::{Overrides, Policy};

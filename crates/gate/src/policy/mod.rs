@@ -1,4 +1,4 @@
-//! Policies: the checks of a gate (gate, section 2; gate-contract, sections 3 to 5).
+//! Policies: the checks of a gate (gate, *Policy*).
 //!
 //! A policy is YAML of version 2; the command line may override what does not belong to a check:
 //!
@@ -217,7 +217,7 @@ impl Policy {
         self.timeout = overrides.timeout.unwrap_or(self.timeout);
     }
 
-    /// The same demands for one run that is there already: `assert` (gate, section 5).
+    /// The same demands for one run that is there already: `assert` (gate, *Commands*).
     ///
     /// One run says nothing about a rate, so `task_pass_rate`, and what is judged by it, is reported without gating.
     ///

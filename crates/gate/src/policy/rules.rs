@@ -1,4 +1,4 @@
-//! Demands of a policy on one metric (gate, section 2).
+//! Demands of a policy on one metric (gate, *Policy*).
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ pub struct Check {
     pub position: Option<Position>,
 }
 
-/// The four kinds of demand (gate-contract, section 3.1).
+/// The four kinds of demand (gate, *Policy*).
 ///
 /// ```
 /// use tracer_gate::CheckKind;
@@ -95,7 +95,7 @@ impl Rule {
     }
 }
 
-/// The demand of a `measured` metric (gate-contract, sections 3.3 and 7.2).
+/// The demand of a `measured` metric (gate, *Measured*).
 ///
 /// ```
 /// use tracer_gate::policy::{Aggregate, Measured, Tolerance};
@@ -158,7 +158,7 @@ impl Tolerance {
     }
 }
 
-/// The demand of a `distributional` metric (gate-contract, sections 3.4 and 7.3).
+/// The demand of a `distributional` metric (gate, *Distributional*).
 ///
 /// ```
 /// use tracer_gate::policy::Distributional;
@@ -195,7 +195,7 @@ impl Default for Distributional {
     }
 }
 
-/// The demand of a `statistical` metric (gate-contract, sections 3.5 and 7.4).
+/// The demand of a `statistical` metric (gate, *Statistical*).
 ///
 /// ```
 /// use tracer_gate::policy::Statistical;

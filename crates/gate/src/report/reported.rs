@@ -1,4 +1,4 @@
-//! The report itself (gate, section 4).
+//! The report itself (gate, *Report*).
 
 use std::collections::BTreeMap;
 

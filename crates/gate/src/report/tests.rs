@@ -100,7 +100,7 @@ fn what_is_found_in_a_trial_is_in_its_details() {
     assert_eq!((details.calls_without_tokens, details.repeats.len()), (3, 1));
 }
 
-// gate-contract, section 15.1, P11
+// gate, *Baseline*
 #[test]
 fn an_environment_unlike_the_baseline_s_is_reported() {
     let text = serde_json::to_string(&report_of(
@@ -126,7 +126,7 @@ fn an_environment_unlike_the_baseline_s_is_reported() {
     );
 }
 
-// gate-contract, section 15.1, P10
+// gate, *Baseline*
 #[test]
 fn a_baseline_that_nobody_accepted_is_reported() {
     let mut baseline = Baseline::of_run(&letters("ab"), NOW);

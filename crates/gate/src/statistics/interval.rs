@@ -7,7 +7,7 @@ use statrs::function::erf::erfc_inv;
 use crate::{AllowedRange, Verdict};
 
 tracer_sdk::words! {
-    /// The interval behind a verdict on a rate: `decision` of a policy (gate, section 2).
+    /// The interval behind a verdict on a rate: `decision` of a policy (gate, *Statistical*).
     ///
     /// ```
     /// use tracer_gate::statistics::IntervalMethod;

@@ -158,7 +158,7 @@ fn the_least_number_of_trials_is_that_of_the_contract() {
     }
 }
 
-// gate-contract, section 15.2, F3: Wilson's least number of trials passes an agent that is not good enough too often.
+// gate, *Statistical*: Wilson's least number of trials passes an agent that is not good enough too often.
 #[test]
 fn the_exact_least_number_of_trials_keeps_its_promise_where_wilsons_does_not() {
     for vector in computed("exact_minimum_trials_for_pass") {
@@ -249,7 +249,7 @@ fn aggregates_are_those_of_the_contract() {
     assert_eq!(aggregate(&[], Aggregate::Median), None);
 }
 
-// gate-contract, section 15.2, F10: a range that nothing can show kept the existing gate busy for hours.
+// gate, *Statistical*: a range that nothing can show kept the existing gate busy for hours.
 #[test]
 fn a_range_that_nothing_can_show_is_found_impossible_at_once() {
     for method in [IntervalMethod::Wilson, IntervalMethod::Exact] {
@@ -266,7 +266,7 @@ fn a_range_that_nothing_can_show_is_found_impossible_at_once() {
     }
 }
 
-// gate-contract, section 15.2, F2: three trials exceed the largest of 19 in 13.6 of 100 gates although nothing changed.
+// gate, *Distributional*: three trials exceed the largest of 19 in 13.6 of 100 gates although nothing changed.
 #[test]
 fn the_chance_that_an_unchanged_agent_exceeds_its_baseline_is_exact() {
     assert_close(chance_of_exceeding(1, 3, 19), 3.0 / 22.0, 1e-15, "one of three");

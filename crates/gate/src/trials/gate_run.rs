@@ -166,7 +166,7 @@ impl TrialFollower<'_> {
     }
 
     /// Fails a trial whose trace an earlier one has, under the same ID or another: trials are independent only if their
-    /// traces are (gate-2, section 1).
+    /// traces are (gate, *Evidence*).
     fn refuse_copy_of_trial(&self, trial: &mut Trial) {
         let earlier = |is_same: &dyn Fn(&Trial) -> bool| {
             let found = self.made.trials.iter().find(|other| is_same(other));

@@ -93,7 +93,7 @@ mod tests {
         );
     }
 
-    // gate-contract, section 15.3, E1: whichever stream the program complains on, it is reported.
+    // gate, *Trials*: whichever stream the program complains on, it is reported.
     #[test]
     fn an_empty_standard_error_is_replaced_by_standard_output() {
         assert_eq!(

@@ -117,7 +117,7 @@ mod tests {
         }
     }
 
-    // gate-contract, section 15.4, R5
+    // gate, *Trials*
     #[test]
     fn what_the_workspace_ignores_is_called_where_it_is() {
         let (_folder, workspace) = workspace();

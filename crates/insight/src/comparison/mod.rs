@@ -1,4 +1,4 @@
-//! In what two runs differ: numbers, tools, models, and their calls put side by side (gate, section 4).
+//! In what two runs differ: numbers, tools, models, and their calls put side by side (gate, *Comparison*).
 //!
 //! *Before* is always what was, *after* what is now; every pair says which is which.
 

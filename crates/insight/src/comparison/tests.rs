@@ -59,7 +59,7 @@ fn cached_and_reasoning_tokens_are_compared_where_a_run_has_them() {
     );
 }
 
-// gate-contract, section 15.3, E11
+// gate, *Comparison*
 #[test]
 fn a_repetition_is_a_repetition_and_not_another_order() {
     use CallChange::{Removed, Repeated, Same};
@@ -89,7 +89,7 @@ fn a_repetition_is_a_repetition_and_not_another_order() {
     );
 }
 
-// gate-contract, section 15.3, E12
+// gate, *Comparison*
 #[test]
 fn a_swap_in_the_middle_of_many_calls_is_found_where_it_is() {
     let calls = compared("abcdefghijklmnopqrst", "abcdefghikjlmnopqrst");
@@ -102,7 +102,7 @@ fn a_swap_in_the_middle_of_many_calls_is_found_where_it_is() {
     assert_eq!(calls.len(), 20);
 }
 
-// gate-contract, section 15.3, E13
+// gate, *Comparison*
 #[test]
 fn other_arguments_and_other_ends_are_reported() {
     let before = tools(&[("search", json!({"page": 1})), ("reply", json!("hello"))]);
@@ -135,7 +135,7 @@ fn other_arguments_and_other_ends_are_reported() {
     );
 }
 
-// gate-contract, section 15.3, E16
+// gate, *Comparison*
 #[test]
 fn every_pair_says_which_is_before_and_which_is_after() {
     let document = serde_json::to_value(Comparison::of_runs(&letters("ab"), &letters("abb"))).unwrap();

@@ -208,7 +208,7 @@ impl Gathered {
         );
     }
 
-    /// A tool is a tool however it is spelt (gate-2, section 1): a call identified only by the name of its span is a
+    /// A tool is a tool however it is spelt (gate, *Evidence*): a call identified only by the name of its span is a
     /// tool call like any other, and other tools that a span names may have been called, too.
     fn read_strictly(&mut self, record: &mut Record, marks: OtherMarks) {
         let mut others = marks.tools;

@@ -1,6 +1,6 @@
 //! Profile of one run: numbers and findings.
 //!
-//! All that a gate judges a trial by (gate, section 1).
+//! All that a gate judges a trial by (gate, *Evidence*).
 
 mod bounds;
 mod gather;

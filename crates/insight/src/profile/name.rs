@@ -1,4 +1,4 @@
-//! The table of numeric metrics (gate-contract, section 6.3; gate, section 2): policies, reports and words read it.
+//! The table of numeric metrics (gate, *Metrics*): policies, reports and words read it.
 
 use std::fmt;
 

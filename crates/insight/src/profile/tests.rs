@@ -23,9 +23,9 @@ fn the_runs_of_the_vectors_give_their_numbers_and_signatures() {
             }
             let reported = expected["numeric_metrics"][&name].as_f64();
             let ours = match (vector.name.as_str(), name.as_str()) {
-                // Differs, gate, section 1: structure is not a step, and `unknown_spans` has two structural spans.
+                // Differs, gate, *Metrics*: structure is not a step, and `unknown_spans` has two structural spans.
                 ("unknown_spans", "step_count") => reported.map(|steps| steps - 2.0),
-                // Differs, gate, section 1: a model call that does not tell its tokens makes them unknown, not zero.
+                // Differs, gate, *Evidence*: a model call that does not tell its tokens makes them unknown, not zero.
                 ("unknown_spans", "cost_tokens") => None,
                 _ => reported,
             };
@@ -62,7 +62,7 @@ fn tokens_of(usage: &Value) -> Option<f64> {
     metrics(&run_of(&meta, &spans)).value(&named("cost_tokens"))
 }
 
-// gate-contract, section 15.1, P2
+// gate, *Evidence*
 #[test]
 fn tokens_that_are_missing_or_nonsense_are_unknown_and_never_zero() {
     assert_eq!(tokens_of(&json!({"total": 90})), Some(90.0));
@@ -99,7 +99,7 @@ fn one_call_without_tokens_makes_those_of_the_run_unknown() {
     );
 }
 
-// gate-contract, section 15.1, P3
+// gate, *Evidence*
 #[test]
 fn counts_and_status_come_from_records_and_a_deviating_meta_is_reported() {
     let tool = ("search", json!({"maida.tool_name": "search"}));
@@ -122,7 +122,7 @@ fn counts_and_status_come_from_records_and_a_deviating_meta_is_reported() {
     );
 }
 
-// gate-contract, section 15.1, P9
+// gate, *Evidence*
 #[test]
 fn a_guardrail_is_seen_whatever_the_program_makes_of_it() {
     let swallowed = Capture::new()
@@ -156,7 +156,7 @@ fn a_guardrail_is_seen_whatever_the_program_makes_of_it() {
     assert_eq!((run.status, run.guardrail_stops.len()), (RecordedStatus::Ok, 1));
 }
 
-// gate-contract, section 15.1, P1, as far as a record tells
+// gate, *Evidence*, as far as a record tells
 #[test]
 fn a_run_without_an_end_is_running_whatever_its_metadata_says() {
     let (mut meta, mut spans) = run_with(&[("search", json!({"maida.tool_name": "search"}))]);
@@ -190,7 +190,7 @@ fn latency(took_us: u64, root: Value, meta_says: Value) -> Option<f64> {
     metrics(&run_of(&meta, &spans)).value(&named("latency_ms"))
 }
 
-// gate-contract, section 15.4, R9
+// gate, *Evidence*
 #[test]
 fn a_duration_comes_from_the_timestamps_and_is_unknown_where_something_says_otherwise() {
     assert_eq!(latency(400_900, Value::Null, Value::Null), Some(400.0));
@@ -349,7 +349,7 @@ fn tokens_on_the_span_of_a_tool_are_counted() {
     assert_eq!(tool(json!({"gen_ai.system": "autogen"}))[3], Some(0.0));
 }
 
-// gate-contract, section 15.3, E14
+// gate, *Evidence*
 #[test]
 fn records_come_in_the_order_of_time_whatever_its_spelling() {
     let tool = |name: &str| json!({"maida.tool_name": name});
@@ -368,7 +368,7 @@ fn records_come_in_the_order_of_time_whatever_its_spelling() {
     assert_eq!(signature.events.last().unwrap(), "RUN_END");
 }
 
-// gate-contract, section 15.3, E15
+// gate, *Evidence*
 #[test]
 fn the_names_of_opentelemetry_are_understood() {
     let (meta, spans) = run_with(&[

@@ -7,7 +7,7 @@ use super::*;
 use crate::testing::{letters, recorded, run_of, run_with, tools};
 use tracer_sdk::{llm_call, state, tool_call};
 
-// gate-contract, section 15.1, P8
+// gate, *Loops*
 #[test]
 fn a_block_of_any_length_is_found_whatever_is_recorded_in_between() {
     let five = letters(&"abcde".repeat(100));
@@ -33,7 +33,7 @@ fn a_block_of_any_length_is_found_whatever_is_recorded_in_between() {
     assert_eq!(with_states.has_looped(), Some(true));
 }
 
-// gate-contract, section 15.1, P7
+// gate, *Loops*
 #[test]
 fn a_loop_is_found_though_the_emitter_wrote_no_warning() {
     let search = |arguments: &str| {
@@ -50,7 +50,7 @@ fn a_loop_is_found_though_the_emitter_wrote_no_warning() {
     );
 }
 
-// gate-contract, section 15.2, F6
+// gate, *Loops*
 #[test]
 fn calls_with_other_arguments_and_questions_to_one_model_are_no_loop() {
     let weather = tools(&["Paris", "Rome", "Oslo"].map(|city| ("weather", json!({"city": city}))));
@@ -78,7 +78,7 @@ fn the_order_of_keys_makes_no_other_call_and_a_model_that_is_asked_the_same_loop
     assert_eq!(asked.repeats[0].pattern, ["m"]);
 }
 
-// gate-2, section 1
+// gate, *Loops*
 #[test]
 fn whether_calls_loop_of_which_nothing_was_recorded_is_not_known() {
     let unknown = |record: fn() -> Result<(), tracer_sdk::GuardrailExceeded>| {

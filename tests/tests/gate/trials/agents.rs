@@ -49,7 +49,7 @@ fn gated_runs_are_kept_and_marked() {
     }
 }
 
-// gate-contract, section 15.4, R1: any command in any language, with arguments, inside or outside of a repository.
+// gate, *Trials*: any command in any language, with arguments, inside or outside of a repository.
 #[test]
 fn a_script_that_writes_a_run_by_hand_is_gated() {
     let agent = format!(
@@ -189,7 +189,7 @@ fn reported(outcome: &Outcome) -> Value {
     report
 }
 
-// gate-contract, section 15.4, R3
+// gate, *Trials*
 #[test]
 fn trials_side_by_side_give_the_report_of_one_by_one() {
     let agent = r#"

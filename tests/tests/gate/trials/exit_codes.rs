@@ -34,9 +34,9 @@ const fn reported(exit: i64) -> Answer {
 
 const TALK: &str =
     "decisions, section 11: talk goes to standard error (progress, the commands to go on with)";
-const NOTHING_TO_CHECK: &str = "gate, section 1: a gate with nothing to check is an error, never a pass (gate-contract, section 15.1, P5)";
-const BAD_POLICY: &str = "gate, section 5: a bad policy is always 2 (gate-contract, section 15.4, R8)";
-const NO_SUCH_COMMAND: &str = "gate, section 5, names the commands, and this is none of them";
+const NOTHING_TO_CHECK: &str = "gate, *Refusals*: a gate with nothing to check is an error, never a pass";
+const BAD_POLICY: &str = "gate, *Commands*: a bad policy is always 2";
+const NO_SUCH_COMMAND: &str = "gate, *Commands*, names the commands, and this is none of them";
 
 /// Where a call does otherwise than in the existing gate: its row, what it does here, and why.
 const DIFFERENCES: &[(&str, Answer, &str)] = &[
@@ -61,7 +61,7 @@ const DIFFERENCES: &[(&str, Answer, &str)] = &[
     (
         "assert: bad format falls back",
         REFUSED,
-        "decisions, section 11: bad usage is 2 (gate-contract, section 15.3, E17)",
+        "decisions, section 11: bad usage is 2 (gate, *Comparison*)",
     ),
     ("drift: pass", REFUSED, NO_SUCH_COMMAND),
     ("extract: ok", REFUSED, NO_SUCH_COMMAND),
@@ -77,7 +77,7 @@ const WITH_SOMETHING_TO_CHECK: &[(&str, Answer, &str)] = &[
     (
         "run: no trace",
         reported(1),
-        "gate, section 1: the trial failed, and that is no internal error (gate-contract, section 15.3, E2, E3)",
+        "gate, *Evidence*: the trial failed, and that is no internal error",
     ),
     (
         "run: script missing",

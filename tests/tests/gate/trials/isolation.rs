@@ -17,7 +17,7 @@ exec "$TRACED" wait"#;
     assert_eq!(notes, "original");
 }
 
-// gate-contract, section 15.4, R4, R5
+// gate, *Trials*
 #[test]
 fn each_trial_has_its_number_its_folders_and_an_empty_input() {
     let agent = r#"
@@ -51,7 +51,7 @@ fn in_place_means_in_the_workspace_itself() {
     assert_eq!(notes, "changed\n");
 }
 
-// gate-contract, section 15.4, R5
+// gate, *Trials*
 #[test]
 fn a_program_that_the_workspace_ignores_is_called_where_it_is() {
     let workshop = Workshop::new("exit 9");

@@ -19,7 +19,7 @@ fn gate(agent: &str, options: &[&str]) -> Outcome {
     outcome
 }
 
-// gate-contract, section 15.4, R2
+// gate, *Trials*
 #[test]
 fn a_trial_that_hangs_is_ended_and_its_unfinished_run_is_kept() {
     let workshop = Workshop::new(r#"mkfifo gate; "$TRACED" fork-and-wait < gate & exec 3> gate; sleep 1000"#);
@@ -120,7 +120,7 @@ done"#;
     assert!(outcome.detail().contains("spans.jsonl"), "{}", outcome.detail());
 }
 
-// gate-contract, section 15.1, P1
+// gate, *Evidence*
 #[test]
 fn a_trace_that_has_no_end_does_not_count() {
     let outcome = gate(r#"exec "$TRACED" forget"#, &["--trials", "2"]);
@@ -139,7 +139,7 @@ fn two_traces_do_not_count_and_both_are_kept() {
     }
 }
 
-// gate-contract, section 15.3, E1, E3: what a program said before it could record anything is reported, and it is no internal error.
+// gate, *Trials*: what a program said before it could record anything is reported, and it is no internal error.
 #[test]
 fn a_crash_fails_with_its_last_output() {
     let outcome = gate(
@@ -173,7 +173,7 @@ fn a_program_that_cannot_be_started_fails_the_gate() {
     assert_eq!(outcome.is("fail").reason(), "not_started");
 }
 
-// gate-contract, section 15.3, E2
+// gate, *Evidence*
 #[test]
 fn one_bad_trial_does_not_throw_the_others_away() {
     let workshop = Workshop::new(r#"test "$TRACER_TRIAL_INDEX" = 2 || exec "$TRACED" wait"#);
@@ -191,7 +191,7 @@ fn one_bad_trial_does_not_throw_the_others_away() {
     assert_eq!(workshop.runs().len(), 2);
 }
 
-// gate-contract, section 15.3, E2: the trials that were paid for are in the report.
+// gate, *Evidence*: the trials that were paid for are in the report.
 #[test]
 fn a_gate_that_stops_early_says_so() {
     let workshop = Workshop::new(r#"test "$TRACER_TRIAL_INDEX" = 2 || exec "$TRACED" wait"#);

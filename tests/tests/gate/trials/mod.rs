@@ -1,4 +1,4 @@
-//! `tracer run` with real programs: good ones, bad ones, and a user who has enough (gate, sections 1 and 3).
+//! `tracer run` with real programs: good ones, bad ones, and a user who has enough (gate, *Trials*; gate, *Evidence*).
 
 mod agents;
 mod exit_codes;

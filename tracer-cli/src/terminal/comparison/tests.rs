@@ -49,7 +49,7 @@ fn calls(numbers: impl IntoIterator<Item = usize>) -> Sample {
 
 #[test]
 fn a_change_in_the_middle_of_many_calls_is_seen() {
-    // gate-contract, section 15.3, E12
+    // gate, *Comparison*
     let swapped = (0..20).map(|number| match number {
         9 => 10,
         10 => 9,

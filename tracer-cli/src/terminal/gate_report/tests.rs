@@ -6,7 +6,7 @@ use tracer_gate::words::samples::{POLICY, crashed, failed, good, report, trial, 
 
 #[test]
 fn a_gate_that_fails_names_every_check_with_what_was_allowed_and_seen() {
-    // gate-contract, section 15.3, E4
+    // gate, *Report*
     let report = failed();
     insta::assert_snapshot!(at_widths(|width| lines(&report, width)));
 }
@@ -20,7 +20,7 @@ fn a_passing_gate_is_a_few_lines() {
 
 #[test]
 fn a_trial_without_a_trace_shows_its_last_output() {
-    // gate-contract, section 15.3, E1
+    // gate, *Trials*
     let report = report(POLICY, None, &[trial(1, &good()), crashed(2)]);
     let shown = at_widths(|width| lines(&report, width));
     assert!(!shown.lines().any(|line| line.trim_start().starts_with("::")));
@@ -29,7 +29,7 @@ fn a_trial_without_a_trace_shows_its_last_output() {
 
 #[test]
 fn a_trial_and_the_verdict_never_contradict_each_other() {
-    // gate-contract, section 15.3, E5: a trial counts as failed for what the verdict counts, and the checks say the rest.
+    // gate, *Report*: a trial counts as failed for what the verdict counts, and the checks say the rest.
     let policy =
         "version: 2\ntrials: 1\nmetrics:\n  step_count: {kind: measured, direction: upper, limit: 2}\n";
     let report = report(policy, None, &[trial(1, &good())]);

@@ -2,7 +2,7 @@
 //! `docs/policy.md` says.
 //!
 //! Compared are the verdicts, the bounds and the values. The rows that the existing gate's `assert` makes of them, with a
-//! reason code each, have no counterpart: here a recorded run gives the report of one trial (gate, section 5).
+//! reason code each, have no counterpart: here a recorded run gives the report of one trial (gate, *Commands*).
 
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ const DIFFERENCES: &[(&str, &str, Verdict, &str, &str)] = &[(
     "cost_tokens",
     Verdict::Fail,
     "0",
-    "gate, section 5: `assert` judges by the rules of `run`, where the stricter bound wins (gate-contract, section 15.2, F12)",
+    "gate, *Measured*: `assert` judges by the rules of `run`, where the stricter bound wins",
 )];
 
 /// The names of checks in version 1, their metrics, and the keys that bound them.

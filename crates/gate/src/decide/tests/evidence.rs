@@ -1,4 +1,4 @@
-//! A verdict is never better than its evidence (gate, section 1).
+//! A verdict is never better than its evidence (gate, *Evidence*).
 
 use super::{baseline_of_steps, calling, crashed, of_steps, policy, run, trial, trials, verdict, with_keys};
 use crate::policy::{Aggregate, Distributional, Measured, OnInconclusive, Overrides, Policy};
@@ -19,7 +19,7 @@ fn row<'a>(judgement: &'a Judgement, name: &str) -> &'a CheckResult {
     judgement.checks.iter().find(|check| check.name == name).unwrap()
 }
 
-// gate-contract, section 15.1, P2: what is missing counted as zero.
+// gate, *Evidence*: what is missing counted as zero.
 #[test]
 fn a_value_that_is_not_known_leaves_the_check_undecided_and_names_the_trial() {
     let runs = [run(3, Some(50)), run(3, None), run(3, Some(60))];
@@ -73,7 +73,7 @@ fn what_is_known_of_a_cost_can_fail_a_check_and_never_pass_it() {
     assert_eq!(verdict([(60, 1), (60, 0), (0, 5)]), (Verdict::Fail, vec![1, 3]));
 }
 
-// gate-contract, section 15.1, P1: an unfinished trace passed, with zeros for its numbers.
+// gate, *Evidence*: an unfinished trace passed, with zeros for its numbers.
 #[test]
 fn a_run_without_an_end_fails_the_gate_and_has_no_numbers() {
     let mut unfinished = run(0, Some(0));
@@ -113,7 +113,7 @@ fn a_gate_that_was_interrupted_does_not_pass() {
     assert_eq!(judgement.stop_reason, Some(crate::StopReason::Interrupted));
 }
 
-// gate-contract, section 15.1, P12
+// gate, *Verdict*
 #[test]
 fn what_an_undecided_gate_means_can_be_set() {
     let policy = with_keys(3, TOKENS, "inconclusive: fail");
@@ -122,7 +122,7 @@ fn what_an_undecided_gate_means_can_be_set() {
     assert_eq!(policy.on_inconclusive, OnInconclusive::Fail);
 }
 
-// gate-contract, section 15.2, F4
+// gate, *Statistical*
 #[test]
 fn a_rate_can_be_the_cause_of_a_verdict() {
     let policy = with_keys(
@@ -150,7 +150,7 @@ fn a_rate_can_be_the_cause_of_a_verdict() {
     assert_eq!(row(&too_few, "task_pass_rate").verdict, Some(Verdict::Fail));
 }
 
-// gate-contract, section 15.2, F11: 115 ms against 100 ms and 15 % failed.
+// gate, *Measured*: 115 ms against 100 ms and 15 % failed.
 #[test]
 fn a_value_on_the_bound_passes_whatever_doubles_make_of_it() {
     for percent in 1..100_u32 {
@@ -179,7 +179,7 @@ fn a_value_on_the_bound_passes_whatever_doubles_make_of_it() {
     }
 }
 
-// gate-contract, section 15.2, F2: by the exact rule an unchanged agent fails in no more than 5 of 100 gates, whatever its values.
+// gate, *Distributional*: by the exact rule an unchanged agent fails in no more than 5 of 100 gates, whatever its values.
 #[test]
 fn the_exact_rule_takes_into_account_that_the_baselines_bound_is_a_draw() {
     let rule = Distributional {

@@ -1,4 +1,4 @@
-//! A trial whose run lost spans is not complete evidence (gate-2, section 1): every check that what is missing
+//! A trial whose run lost spans is not complete evidence (gate, *Evidence*): every check that what is missing
 //! could have changed is undecided, and no other one.
 
 use serde_json::{Value, json};

@@ -19,7 +19,7 @@ fn notices(policy: &Policy, baseline: Option<&Baseline>) -> Vec<String> {
     Gate::new(policy, baseline).unwrap().notices().to_vec()
 }
 
-// gate-contract, section 15.1, P5: nothing checked was a pass.
+// gate, *Refusals*: nothing checked was a pass.
 #[test]
 fn a_gate_with_nothing_to_check_is_refused() {
     let empty = policy(3, "");
@@ -45,7 +45,7 @@ fn a_rate_that_is_set_to_gate_needs_enough_trials() {
     assert!(refusal(&exact, None).ends_with("29 can"));
 }
 
-// gate-contract, section 15.2, F8: a file that is too short by itself could not be helped by the command line.
+// gate, *Refusals*: a file that is too short by itself could not be helped by the command line.
 #[test]
 fn the_command_line_can_ask_for_enough_trials() {
     let text = format!("version: 2\ntrials: 3\nmetrics: {{{RATE}}}\n");
@@ -57,7 +57,7 @@ fn the_command_line_can_ask_for_enough_trials() {
     assert!(Gate::new(&policy, None).is_ok());
 }
 
-// gate-contract, section 15.2, F1: from 2 to 51 trials it could never pass, and nobody said so.
+// gate, *Refusals*: from 2 to 51 trials it could never pass, and nobody said so.
 #[test]
 fn a_distributional_check_that_cannot_pass_is_refused_with_the_number_that_would_do() {
     let baseline = baseline_of_steps(1..=19);
@@ -134,7 +134,7 @@ fn an_explicitly_gating_check_needs_a_baseline_of_enough_runs() {
     );
 }
 
-// gate-contract, section 15.2, F14: four tolerances of 25 % failed an unchanged agent in 57 of 100 gates, without a word.
+// gate, *Measured*: four tolerances of 25 % failed an unchanged agent in 57 of 100 gates, without a word.
 #[test]
 fn a_tolerance_that_often_fails_an_unchanged_agent_says_so() {
     let narrow = policy(
@@ -233,7 +233,7 @@ fn silence_is_seldom_wrong_whatever_the_agent() {
     }
 }
 
-// gate-contract, section 15.2, F4: there was no way to say that most trials must satisfy something.
+// gate, *Statistical*: there was no way to say that most trials must satisfy something.
 #[test]
 fn an_invariant_can_be_left_to_the_rate_when_the_rate_gates() {
     let metrics = format!("required_tools: {{kind: invariant, all_of: [reply]}}, {RATE}");

@@ -188,7 +188,7 @@ fn distributional_checks_decide_as_the_contract_has_it() {
         evidence["prediction_bound"] = evidence["bound"].clone();
         assert_holds(&evidence, &expected["evidence"], &vector.name);
         // Difference: an outcome is true when the trial kept to the baseline, for one trial and for many. The existing
-        // gate turns the sense round when there are many, and its texts are wrong for it (gate-contract, section 15.3, E6).
+        // gate turns the sense round when there are many, and its texts are wrong for it (gate, *Report*).
         let kept = expected["trial_outcomes"].as_array().unwrap().iter().map(|flag| {
             if values.len() == 1 {
                 flag.as_bool().unwrap()
@@ -241,7 +241,7 @@ fn invariants_hold_as_the_contract_has_it() {
                 "forbidden_tools" => invariant(name, &json!({"none_of": rules[name]})),
                 "required_tools" => invariant(name, &json!({"all_of": rules[name]})),
                 // Difference: the contract counts loop warnings, which this gate does on request. Its own rule looks at
-                // what the calls asked (gate-2, section 1), of which one of these runs recorded nothing.
+                // what the calls asked (gate, *Loops*), of which one of these runs recorded nothing.
                 "no_loops" => {
                     let own = invariant(name, &json!({})).outcome(&run, None);
                     let is_known = vector.name != "regressed";
@@ -263,7 +263,7 @@ fn invariant(name: &str, keys: &Value) -> Arc<dyn Invariant> {
 }
 
 /// Difference: `require: false` means something for `stop_condition_reached` alone; for `no_loops` and `no_guardrails`
-/// the policy is refused (gate, section 1; gate-contract, section 15.2, F5).
+/// the policy is refused (gate, *Policy*).
 fn assert_require_false(vector: &Vector, run: &RunProfile) {
     let found = invariant("stop_condition_reached", &json!({"require": false})).outcome(run, None);
     assert_eq!(vector.expected["stop_condition_reached"].as_bool(), found);

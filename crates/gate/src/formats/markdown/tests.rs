@@ -152,7 +152,7 @@ fn without_code(document: &str) -> String {
 
 #[test]
 fn hostile_names_change_nothing_but_what_is_shown_as_code() {
-    // gate-contract, section 15.3, E10
+    // gate, *Report*
     let document = &*HOSTILE_DOCUMENT;
     let outside = without_code(document);
     for obeyed in [
@@ -184,7 +184,7 @@ fn hostile_names_change_nothing_but_what_is_shown_as_code() {
 
 #[test]
 fn a_comment_is_never_too_long_and_counts_what_it_leaves_out() {
-    // gate-contract, section 15.3, E9
+    // gate, *Report*
     let document = &*HOSTILE_DOCUMENT;
     assert!(document.len() <= 60_000, "{} bytes", document.len());
     assert!(document.contains("- … and ") && document.contains(" changes more"));
@@ -193,7 +193,7 @@ fn a_comment_is_never_too_long_and_counts_what_it_leaves_out() {
 
 #[test]
 fn an_unchanged_agent_has_one_line_for_a_number_whatever_the_trials() {
-    // gate-contract, section 15.3, E8
+    // gate, *Report*
     let trials: Vec<Trial> = (1..=25).map(|number| trial(number, &good())).collect();
     let policy = "version: 2\ntrials: 25\nmetrics:\n  no_loops: {kind: invariant}\n";
     let document = with_next(&report(policy, Some(&usual()), &trials));

@@ -129,7 +129,7 @@ fn at_most_fifty_mistakes_are_reported() {
     }
 }
 
-// gate-2, section 1
+// gate, *Loops*
 #[test]
 fn no_loops_can_keep_the_rule_of_shapes() {
     for (metric, is_about_shapes) in [
@@ -147,7 +147,7 @@ fn no_loops_can_keep_the_rule_of_shapes() {
     assert!(read(&with_metrics("  no_loops: {kind: invariant, shape: often}\n")).is_err());
 }
 
-// gate-contract, section 15.1, P14
+// gate, *Policy*
 #[test]
 fn a_duplicate_key_is_refused_at_every_level() {
     let text = with_metrics("  step_count: {kind: measured, direction: upper, limit: 1, limit: 1000}\n");
@@ -158,7 +158,7 @@ fn a_duplicate_key_is_refused_at_every_level() {
     );
 }
 
-// gate-contract, section 15.1, P14
+// gate, *Policy*
 #[test]
 fn a_key_that_means_nothing_for_its_metric_is_refused() {
     for metric in [
@@ -177,7 +177,7 @@ fn a_key_that_means_nothing_for_its_metric_is_refused() {
     }
 }
 
-// gate-contract, section 15.2, F5: these still required none.
+// gate, *Invariants*: these still required none.
 #[test]
 fn require_false_is_refused_where_there_is_no_opposite() {
     for name in ["no_loops", "no_guardrails"] {
@@ -190,7 +190,7 @@ fn require_false_is_refused_where_there_is_no_opposite() {
     assert!(read(&not_ok).is_ok());
 }
 
-// gate-contract, section 15.2, F9: a threshold of 1 was found out only after every trial was paid for.
+// gate, *Refusals*: a threshold of 1 was found out only after every trial was paid for.
 #[test]
 fn a_rate_that_nothing_can_show_is_refused_unless_it_is_report_only() {
     let rate = |rest: &str| with_metrics(&format!("  task_pass_rate: {{kind: statistical, {rest}}}\n"));

@@ -82,7 +82,7 @@ fn a_part_of_a_repository_is_a_workspace_with_the_commit_of_the_whole() {
     assert_eq!(workspace.commit().map(str::len), Some(40));
 }
 
-// gate-contract, section 15.4, R1: a repository is not needed, and names need not be UTF-8.
+// gate, *Trials*: a repository is not needed, and names need not be UTF-8.
 #[test]
 fn elsewhere_everything_belongs_to_the_workspace_but_hidden_files_and_build_folders() {
     let folder = with_files(&[
@@ -141,7 +141,7 @@ fn a_copy_keeps_permissions_and_times() {
     assert_eq!(metadata("locked").permissions().mode() & 0o777, 0o444);
 }
 
-// gate-contract, section 15.4, R5: what a trial writes through a link lands in its copy.
+// gate, *Trials*: what a trial writes through a link lands in its copy.
 #[test]
 fn a_link_into_the_workspace_becomes_one_into_the_copy() {
     let folder = with_files(&["data/notes"]);

@@ -68,7 +68,7 @@ fn a_list_of_tools_says_which_of_them_is_meant() {
 
 #[test]
 fn a_distributional_check_shows_the_bound_and_no_pass_rate() {
-    // gate-contract, section 15.3, E6
+    // gate, *Report*
     let rule = "cost_tokens: {kind: distributional, direction: upper}";
     let usual = baseline_of(1..=19);
     let one = |tokens| only(rule, Some(&usual), &[trial(1, &with_tokens(tokens))]);
