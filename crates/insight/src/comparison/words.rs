@@ -234,9 +234,22 @@ pub fn name_changes(comparison: &Comparison) -> Vec<String> {
         let sentence = |name: &String| format!("{words}{}", text::one_line(name, 80));
         names.iter().map(sentence).collect()
     };
-    let mut changes = each(NEW_TOOL, &tools.added);
+    let mut changes: Vec<String> = tools
+        .added
+        .iter()
+        .zip(each(NEW_TOOL, &tools.added))
+        .map(|(tool, sentence)| {
+            let mut repeated = tools.repeated.iter().filter(|repeated| repeated.tool == *tool);
+            let times = repeated.next().map(|new| times_called(new.before, new.after));
+            times.map_or(sentence.clone(), |times| format!("{sentence}, {times}"))
+        })
+        .collect();
     changes.extend(each(REMOVED_TOOL, &tools.removed));
-    changes.extend(tools.repeated.iter().map(|repeated| {
+    let known = tools
+        .repeated
+        .iter()
+        .filter(|repeated| !tools.added.contains(&repeated.tool));
+    changes.extend(known.map(|repeated| {
         let name = text::one_line(&repeated.tool, 80);
         format!("calls {name} {}", times_called(repeated.before, repeated.after))
     }));

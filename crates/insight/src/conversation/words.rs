@@ -73,9 +73,16 @@ pub fn same_as_before(count: usize) -> String {
 }
 
 /// The line over the messages of a call: some of them new and some not, or all one or the other.
-pub fn prompt_heading(is_new: &[bool], has_previous: bool) -> String {
-    if has_previous && is_new.contains(&true) && is_new.contains(&false) {
-        return "New since the call before:".to_owned();
+pub fn prompt_heading(is_new: &[bool], earlier: Option<(usize, usize)>) -> String {
+    let same = is_new.iter().take_while(|is_new| !**is_new).count();
+    if let Some((number, asked)) = earlier.filter(|_| same > 0 && is_new.contains(&true)) {
+        if same < asked {
+            return format!(
+                "Parts from #{number} after {}, so that no cache has what follows:",
+                text::counted(same as u64, "message")
+            );
+        }
+        return format!("New since #{number}:");
     }
     format!("{} in", text::counted(is_new.len() as u64, "message"))
 }
@@ -142,8 +149,10 @@ mod tests {
         assert_eq!(earlier_messages(0), None);
         assert_eq!(earlier_messages(1).as_deref(), Some("1 message as before"));
         assert_eq!(same_as_before(2), "2 earlier messages, as in the call before");
-        assert_eq!(prompt_heading(&[false, true], true), "New since the call before:");
-        assert_eq!(prompt_heading(&[true, true], true), "2 messages in");
-        assert_eq!(prompt_heading(&[true], false), "1 message in");
+        assert_eq!(prompt_heading(&[false, true], Some((3, 1))), "New since #3:");
+        let parted = "Parts from #3 after 1 message, so that no cache has what follows:";
+        assert_eq!(prompt_heading(&[false, true, false], Some((3, 2))), parted);
+        assert_eq!(prompt_heading(&[true, true], Some((3, 1))), "2 messages in");
+        assert_eq!(prompt_heading(&[true], None), "1 message in");
     }
 }

@@ -27,6 +27,8 @@ const CARD: [&str; 8] = [
     "results",
     "cost",
 ];
+/// What the repetitions have in common.
+const IDENTICAL: &str = "identical";
 /// More values of a field are left out.
 const MAX_VALUES: usize = 4;
 
@@ -53,6 +55,11 @@ impl LoopFact {
     fn about(label: &'static str, repetitions: &[Vec<&Step<'_>>], text: String) -> Self {
         let steps = repetitions.iter().flatten().map(|step| step.number).collect();
         Self { label, steps, text }
+    }
+
+    /// Something that all repetitions have in common.
+    fn is_identical(&self) -> bool {
+        self.text == IDENTICAL || self.text.ends_with(&format!(": {IDENTICAL}"))
     }
 
     /// `#2–#4 and 1 not in this run`.
@@ -133,6 +140,39 @@ impl Loop<'_> {
     pub fn title(&self) -> String {
         let no_loop = if self.likeness.is_loop() { "" } else { ", no loop" };
         self.repeated() + no_loop
+    }
+
+    /// The loop in one sentence: `edit_file, then run_tests, 8 times, with identical arguments and results`.
+    pub fn sentence(&self) -> String {
+        let names: Vec<String> = self
+            .repetitions
+            .first()
+            .map(|first| first.iter().map(|step| step.name()).collect())
+            .unwrap_or_default();
+        if names.is_empty() || !self.likeness.is_loop() {
+            return self.title();
+        }
+        let mut sentence = format!("{}, {} times", names.join(", then "), self.repetitions.len());
+        let facts = self.differences();
+        let mut labels: Vec<&str> = facts.iter().map(|fact| fact.label).collect();
+        labels.sort_unstable();
+        labels.dedup();
+        labels.retain(|label| {
+            facts
+                .iter()
+                .all(|fact| fact.label != *label || fact.is_identical())
+        });
+        if !labels.is_empty() {
+            sentence += &format!(", with identical {}", labels.join(" and "));
+        }
+        sentence
+    }
+
+    /// The facts that the sentence leaves open.
+    pub fn further_facts(&self) -> Vec<LoopFact> {
+        let mut facts = self.facts();
+        facts.retain(|fact| !self.likeness.is_loop() || fact.label != "pattern" && !fact.is_identical());
+        facts
     }
 
     /// The reason why the repetitions count as a loop, or do not; `None` for calls that are known to ask the same.
@@ -270,7 +310,7 @@ fn all_failures(column: &[&Payload]) -> Option<String> {
 fn compared(values: &[&Value]) -> String {
     let differences = value_differences::between(values);
     if differences.is_empty() {
-        return "identical".to_owned();
+        return IDENTICAL.to_owned();
     }
     let hidden = differences.len().saturating_sub(MAX_DIFFERENCES);
     let fields: Vec<String> = differences
@@ -348,6 +388,31 @@ mod tests {
             .step(tool("reply", &json!({}), &json!("x")));
         let expected = ("search ×5".to_owned(), None, 4, Some("reply".to_owned()));
         assert_eq!(evidence(&sample), expected);
+    }
+
+    #[test]
+    fn a_loop_is_one_sentence_that_no_fact_repeats() {
+        let edit = || tool("edit", &json!({"path": "a"}), &json!("ok"));
+        let check = |number: usize| tool("check", &json!({}), &json!({"failed": number}));
+        let sample = (0..3).fold(Sample::new(), |sample, number| {
+            sample.step(edit()).step(check(number))
+        });
+        let mut warning = loop_warning(&[1, 2, 3, 4, 5, 6]);
+        if let Payload::LoopWarning { pattern_length, .. } = &mut warning {
+            *pattern_length = Some(2);
+        }
+        let sample = sample.step(warning);
+        let sources = sample.sources();
+        let steps = steps::steps(&sources, None);
+        let found = find(&steps);
+        let sentence = "edit, then check, 3 times, with identical arguments";
+        assert_eq!(found[0].sentence(), sentence);
+        let facts = found[0].further_facts();
+        assert!(
+            facts.iter().any(|fact| fact.text.starts_with("check: failed")),
+            "{facts:?}"
+        );
+        assert!(facts.iter().all(|fact| !fact.is_identical()), "{facts:?}");
     }
 
     #[test]
