@@ -58,6 +58,7 @@ fn api_routes() -> Vec<(&'static str, MethodRouter<Viewer>)> {
             "/api/runs/{run}/steps/{event}/values/{part}",
             get(api::step::value),
         ),
+        ("/api/runs/{run}/steps/{event}/media/{key}", get(api::step::media)),
         ("/api/runs/{run}/steps/{event}/curl", get(api::step::curl)),
         ("/api/runs/{run}/restore", post(api::changes::restore)),
         ("/api/runs/{run}/transcript", get(api::transcript::transcript)),

@@ -5,11 +5,12 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use serde::Serialize;
 use tracer_capture::cassette::Cassette;
+use tracer_insight::conversation::Conversation;
 use tracer_insight::step_detail::call_number;
 use tracer_sdk::format::SPEC_VERSION;
 
 use super::super::answer::{ApiError, bytes_response, json_response, json_text, not_modified, with_version};
-use super::super::inspect::{StepPart, inspect, part_of, raw};
+use super::super::inspect::{StepPart, inspect, media_text, part_of, raw};
 use super::super::run::open_run::OpenRun;
 use super::super::viewer::Viewer;
 use super::request::{Query, Segments};
@@ -18,14 +19,20 @@ use super::request::{Query, Segments};
 pub(crate) async fn step(
     State(viewer): State<Viewer>,
     path: Segments,
+    query: Query,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let id = path.run()?;
     let event_id = path.at(1).to_owned();
+    let against: Option<u32> = query.number("against")?;
     let read = viewer.read(move |viewer| {
         viewer.runs().with(id, |run| {
-            let row = row_of(run, &event_id)?;
-            answer(run, row, &headers)
+            answer(
+                run,
+                row_of(run, &event_id)?,
+                against.map(|row| row as usize),
+                &headers,
+            )
         })
     });
     read.await
@@ -45,7 +52,11 @@ pub(crate) async fn step_at(
             "`row` has to be given: the number of a row, from 0",
         )
     })?;
-    let read = viewer.read(move |viewer| viewer.runs().with(id, |run| answer(run, row as usize, &headers)));
+    let read = viewer.read(move |viewer| {
+        viewer
+            .runs()
+            .with(id, |run| answer(run, row as usize, None, &headers))
+    });
     read.await
 }
 
@@ -73,6 +84,28 @@ pub(crate) async fn value(State(viewer): State<Viewer>, path: Segments) -> Resul
                 .ok_or_else(missing)?;
             let value = part_of(&read, part).ok_or_else(missing)?;
             Ok(bytes_response("application/json", json_text(&value)?))
+        })
+    });
+    read.await
+}
+
+/// The Base64 text of a picture or a sound in a model call.
+pub(crate) async fn media(State(viewer): State<Viewer>, path: Segments) -> Result<Response, ApiError> {
+    let id = path.run()?;
+    let (event_id, key) = (path.at(1).to_owned(), path.at(2).to_owned());
+    let read = viewer.read(move |viewer| {
+        viewer.runs().with(id, |run| {
+            let row = run
+                .steps
+                .timeline
+                .get(row_of(run, &event_id)?)
+                .ok_or_else(no_such_step)?;
+            let read = run.steps.read_row(row).map_err(ApiError::unreadable)?;
+            let call = read.and_then(|read| Conversation::from_payload(&read.record.payload));
+            let text = call.and_then(|call| media_text(&call, &key));
+            let text =
+                text.ok_or_else(|| ApiError::not_found("no_such_value", "the step has no such media"))?;
+            Ok(bytes_response("text/plain; charset=utf-8", text))
         })
     });
     read.await
@@ -119,13 +152,22 @@ pub(crate) async fn curl(State(viewer): State<Viewer>, path: Segments) -> Result
     read.await
 }
 
-fn answer(run: &OpenRun, number: usize, headers: &HeaderMap) -> Result<Response, ApiError> {
+fn answer(
+    run: &OpenRun,
+    number: usize,
+    against: Option<usize>,
+    headers: &HeaderMap,
+) -> Result<Response, ApiError> {
     let version = run.version();
     if let Some(response) = not_modified(headers, &version) {
         return Ok(response);
     }
     let row = run.steps.timeline.get(number).ok_or_else(no_such_step)?;
-    Ok(with_version(json_response(&inspect(run, number, row)?), &version))
+    let against = against.and_then(|row| run.steps.timeline.get(row));
+    Ok(with_version(
+        json_response(&inspect(run, number, row, against)?),
+        &version,
+    ))
 }
 
 fn row_of(run: &OpenRun, event_id: &str) -> Result<usize, ApiError> {

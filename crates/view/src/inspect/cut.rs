@@ -65,6 +65,11 @@ impl StepPart {
 }
 
 impl StepAddress {
+    /// The address of the Base64 text of media with this key.
+    pub(super) fn media_url(&self, key: &str) -> String {
+        format!("/api/runs/{}/steps/{}/media/{key}", self.run_id, self.event_id)
+    }
+
     /// The address of a whole part.
     pub(crate) fn url(&self, part: StepPart) -> String {
         format!(

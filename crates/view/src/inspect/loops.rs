@@ -12,11 +12,11 @@ pub(crate) struct LoopReport {
     /// The record of the warning.
     event_id: String,
     number: usize,
-    /// The repeated block and the number of its repetitions: `search ×5`.
-    title: String,
+    /// What was repeated, how often, and what was the same each time.
+    sentence: String,
     /// The records that were repeated.
     evidence: Vec<EvidenceJson>,
-    /// Everything there is to know about the loop, in the order in which it is read. Each of the steps is in `evidence` or
+    /// What the sentence leaves open, in the order in which it is read. Each of the steps is in `evidence` or
     /// is `next`.
     facts: Vec<LoopFact>,
     /// The step after the last repetition.
@@ -53,14 +53,14 @@ fn report(found: &Loop<'_>) -> LoopReport {
     LoopReport {
         event_id: found.warning.record.event_id.clone(),
         number: found.warning.number,
-        title: found.title(),
+        sentence: found.sentence(),
         evidence: found
             .repetitions
             .iter()
             .flatten()
             .map(|step| evidence(step))
             .collect(),
-        facts: found.facts(),
+        facts: found.further_facts(),
         next: found.next.map(evidence),
     }
 }

@@ -1,8 +1,12 @@
 //! Messages as the page shows them: texts as Markdown, values as values.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use serde::Serialize;
 use serde_json::Value;
-use tracer_insight::conversation::{Message, MessagePart, embedded_json, part_label, same_as_before};
+use tracer_insight::conversation::{
+    Conversation, Media, MediaSource, Message, MessagePart, embedded_json, part_label, same_as_before,
+};
 use tracer_insight::value_summary;
 
 use super::super::markdown;
@@ -48,12 +52,81 @@ struct PartAnswer {
     /// The tool, the file or the address that the label is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<String>,
+    /// A picture or a sound that the page can show.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    media: Option<MediaJson>,
     /// A text, read as Markdown: safe to show, without anything that loads or runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     html: Option<String>,
     /// The text, the arguments, the result, or a shape that is not known; a text that holds JSON as that.
     #[serde(flatten)]
     shown: ShownValue,
+}
+
+/// Media in a message.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct MediaJson {
+    /// Its media type.
+    #[serde(rename = "type")]
+    media_type: String,
+    /// The address of its Base64 text.
+    url: String,
+}
+
+/// Media that a browser shows without running anything in them.
+const SHOWN_MEDIA: [&str; 8] = [
+    "image/png",
+    "image/jpeg",
+    "image/gif",
+    "image/webp",
+    "audio/wav",
+    "audio/mp3",
+    "audio/mpeg",
+    "audio/ogg",
+];
+
+impl MediaJson {
+    fn of(media: &Media, place: &StepAddress) -> Option<Self> {
+        let data = base64_of(media)?;
+        let named = media.media_type.as_deref()?;
+        let media_type = match named.contains('/') {
+            true => named.to_owned(),
+            false => format!("{}/{named}", media.kind.as_str()),
+        };
+        SHOWN_MEDIA.contains(&media_type.as_str()).then(|| Self {
+            url: place.media_url(&key(data)),
+            media_type,
+        })
+    }
+}
+
+/// The whole data of media; `None` where they are elsewhere, or were cut.
+fn base64_of(media: &Media) -> Option<&str> {
+    let MediaSource::Data(data) = &media.source else {
+        return None;
+    };
+    let is_base64 = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte);
+    data.bytes().all(is_base64).then_some(data)
+}
+
+/// A key of data, within one viewer.
+fn key(data: &str) -> String {
+    let mut hasher = DefaultHasher::new();
+    data.hash(&mut hasher);
+    format!("{:016x}", hasher.finish())
+}
+
+/// The Base64 text of the media with a key in a model call.
+pub(crate) fn media_text(call: &Conversation, wanted: &str) -> Option<String> {
+    let messages = call.prompt.iter().chain(&call.answer);
+    let mut data = messages
+        .flat_map(|message| &message.parts)
+        .filter_map(|part| match part {
+            MessagePart::Media(media) => base64_of(media),
+            _ => None,
+        });
+    data.find(|data| key(data) == wanted).map(str::to_owned)
 }
 
 /// The messages of a part of a step.
@@ -98,7 +171,10 @@ fn said_part(said: &MessagePart, part: StepPart, place: &StepAddress) -> PartAns
             ..
         } => of_json_or_text("result", text, part, place),
         MessagePart::ToolResult { value, .. } => of_value("result", value, part, place),
-        MessagePart::Media(_) => of_value("media", &Value::Null, part, place),
+        MessagePart::Media(media) => PartAnswer {
+            media: MediaJson::of(media, place),
+            ..of_value("media", &Value::Null, part, place)
+        },
         MessagePart::Unknown(value) => of_value("other", value, part, place),
     };
     let name = label.as_ref().and_then(|label| label.name);

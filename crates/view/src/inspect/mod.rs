@@ -12,7 +12,7 @@ mod step;
 pub(super) use cut::{ShownValue, StepAddress, StepPart, part_of};
 pub(super) use error::{ErrorDetails, error};
 pub(super) use llm::TokensUsed;
-pub(super) use messages::{MessageAnswer, messages};
+pub(super) use messages::{MessageAnswer, media_text, messages};
 pub(super) use state::{StateDetails, of as state};
 #[cfg(test)]
 pub(super) use step::StepJson;

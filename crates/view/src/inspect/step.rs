@@ -70,7 +70,14 @@ pub(crate) struct StepJson {
 }
 
 /// Everything about the step in a row.
-pub(crate) fn inspect(run: &OpenRun, number: usize, row: &TimelineRow) -> Result<StepJson, ApiError> {
+///
+/// The messages of a model call are compared with those of the call in the row `against`, else with those of the call before.
+pub(crate) fn inspect(
+    run: &OpenRun,
+    number: usize,
+    row: &TimelineRow,
+    against: Option<&TimelineRow>,
+) -> Result<StepJson, ApiError> {
     let place = StepAddress {
         run_id: run.steps.directory.trace_id,
         event_id: run.steps.event_id(row).unwrap_or_else(|| RUN_ROW.to_owned()),
@@ -108,7 +115,7 @@ pub(crate) fn inspect(run: &OpenRun, number: usize, row: &TimelineRow) -> Result
         },
         line: indexed.map(|span| span.line),
         file: SPANS_FILE,
-        llm: llm::of(run, step_number, record, span, &place)?,
+        llm: llm::of(run, step_number, record, span, &place, against)?,
         tool: call::of(run, step_number, &record.payload, &place)?,
         state: state::of(run, step_number, &record.payload, &place)?,
         error: error(&record.payload),

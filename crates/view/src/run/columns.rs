@@ -14,7 +14,7 @@ use tracer_insight::step_kind::StepKind;
 use tracer_insight::step_order::NONE;
 use tracer_insight::value_summary;
 
-const MAGIC: &[u8; 8] = b"TRCCOL02";
+const MAGIC: &[u8; 8] = b"TRCCOL03";
 const HEADER_BYTES: usize = 64;
 const IN_FLIGHT_DURATION: f64 = -1.0;
 
@@ -34,8 +34,8 @@ struct Cells {
     signature: u32,
     kind: StepKind,
     flags: u8,
-    tokens_in: Option<u32>,
-    tokens_out: Option<u32>,
+    /// Input and output of a model call; 0 where neither is known.
+    tokens: u32,
 }
 
 /// The names that rows are given, each once.
@@ -94,16 +94,17 @@ pub(crate) fn encode(run: &OpenRun, wanted: Range<usize>) -> Vec<u8> {
         .started()
         .unwrap_or(Timestamp::from_unix_microseconds(0));
     let mut names = NameTable::new(run);
-    let mut columns = [8, 8, 4, 4, 4, 4, 1, 1].map(|cell| Vec::<u8>::with_capacity(cell * rows.len()));
+    let mut columns = [8, 8, 4, 4, 4, 4, 4, 1, 1].map(|cell| Vec::<u8>::with_capacity(cell * rows.len()));
     for row in rows {
         let cells = cells(run, row, started, &mut names);
-        let encoded: [&[u8]; 8] = [
+        let encoded: [&[u8]; 9] = [
             &cells.start_us.to_le_bytes(),
             &cells.duration_us.to_le_bytes(),
             &parent(row).to_le_bytes(),
             &row.number.to_le_bytes(),
             &cells.name.to_le_bytes(),
             &cells.signature.to_le_bytes(),
+            &cells.tokens.to_le_bytes(),
             &[cells.kind as u8],
             &[cells.flags],
         ];
@@ -153,8 +154,7 @@ fn cells(run: &OpenRun, row: &TimelineRow, started: Timestamp, names: &mut NameT
         signature: 0,
         kind: StepKind::Span,
         flags: if run.steps.is_evidence(row) { EVIDENCE } else { 0 },
-        tokens_in: None,
-        tokens_out: None,
+        tokens: 0,
     };
     match row.source {
         RowSource::Run => {
@@ -175,8 +175,10 @@ fn cells(run: &OpenRun, row: &TimelineRow, started: Timestamp, names: &mut NameT
             cells.kind = StepKind::from(span.event_type);
             cells.name = names.of_span(span.name, span.event_type);
             cells.signature = span.signature;
-            cells.tokens_in = span.tokens_in;
-            cells.tokens_out = span.tokens_out;
+            cells.tokens = span
+                .tokens_in
+                .unwrap_or(0)
+                .saturating_add(span.tokens_out.unwrap_or(0));
             let duration = span.duration_us.and_then(|duration| i64::try_from(duration).ok());
             cells.duration_us = match duration {
                 _ if span.is_open => IN_FLIGHT_DURATION,

@@ -21,7 +21,7 @@ impl Columns {
     /// Where the columns begin, in their order.
     fn starts(&self) -> Vec<usize> {
         let mut at = 64;
-        [8, 8, 4, 4, 4, 4, 1, 1]
+        [8, 8, 4, 4, 4, 4, 4, 1, 1]
             .into_iter()
             .map(|bytes| {
                 let start = at;
@@ -51,7 +51,7 @@ impl Columns {
     }
 
     fn names(&self) -> Vec<String> {
-        let mut at = self.starts()[7] + self.rows().next_multiple_of(8);
+        let mut at = self.starts()[8] + self.rows().next_multiple_of(8);
         assert_eq!(at + self.u32(16) as usize, self.0.len());
         (0..self.u32(12))
             .map(|_| {
@@ -71,14 +71,15 @@ fn ask(viewer: &Viewer, path: &str) -> Value {
 fn the_columns_hold_every_row() {
     let (_sandbox, viewer) = opened();
     let columns = Columns(viewer.get(&format!("/api/runs/{FIRST}/columns")).body);
-    assert_eq!(&columns.0[..8], b"TRCCOL02");
+    assert_eq!(&columns.0[..8], b"TRCCOL03");
     assert_eq!(columns.rows(), 3);
     assert_eq!(columns.f64s(0), [0.0, 10_000.0, 40_000.0]);
     assert_eq!(columns.f64s(1), [400_000.0, 20_000.0, 200_000.0]);
     assert_eq!(columns.u32s(2), [u32::MAX, 0, 0]);
     assert_eq!(columns.u32s(3), [0, 1, 2]);
-    assert_eq!(columns.u8s(6), [0, 2, 1]);
-    assert_eq!(columns.u8s(7), [0, 0, 0]);
+    assert_eq!(columns.u32s(6), [0, 0, 19]);
+    assert_eq!(columns.u8s(7), [0, 2, 1]);
+    assert_eq!(columns.u8s(8), [0, 0, 0]);
     let names = columns.names();
     let shown: Vec<&str> = columns
         .u32s(4)
