@@ -1,6 +1,7 @@
 // The page's logic that needs no browser: how quantities are reported, which rows are listed, and how a running run grows.
 
 import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
 import { test } from "node:test";
 
 const page = "../../crates/view/page";
@@ -12,7 +13,10 @@ const { joined } = await import(`${page}/commands.js`);
 const { nameTerm } = await import(`${page}/runs-filters.js`);
 const { asMarkdown } = await import(`${page}/step-markdown.js`);
 const { repeatWords } = await import(`${page}/step-row.js`);
-const { address, readRoute } = await import(`${page}/workspace.js`);
+const { address, readRoute } = await import(`${page}/route.js`);
+const { batch, effect, signals, untracked } = await import(`${page}/store.js`);
+const { wordDiff } = await import(`${page}/word-diff.js`);
+const { KEYS, shownKey } = await import(`${page}/keys.js`);
 
 const KINDS = ["run", "llm", "tool", "state", "error", "loop", "span"];
 
@@ -27,13 +31,14 @@ function answer(rows, first = 0) {
     [Uint32Array, (_, row) => first + row],
     [Uint32Array, ({ name }) => known.indexOf(name)],
     [Uint32Array, ({ signature = 0 }) => signature],
+    [Uint32Array, ({ tokens = 0 }) => tokens],
     [Uint8Array, ({ kind }) => KINDS.indexOf(kind)],
     [Uint8Array, ({ flags = 0 }) => flags],
   ];
   const size = layout.reduce((sum, [Column]) => sum + Math.ceil((rows.length * Column.BYTES_PER_ELEMENT) / 8) * 8, 64);
   const buffer = new ArrayBuffer(size + names.reduce((sum, name) => sum + 4 + name.length, 0));
   const view = new DataView(buffer);
-  new Uint8Array(buffer).set(new TextEncoder().encode("TRCCOL02"));
+  new Uint8Array(buffer).set(new TextEncoder().encode("TRCCOL03"));
   view.setUint32(8, rows.length, true);
   view.setUint32(12, names.length, true);
   view.setUint32(20, first, true);
@@ -131,6 +136,7 @@ test("failed attempts are folded before the call that they are at", () => {
 test("a collapsed group hides what is nested in it, until a row of it is wanted", () => {
   const outline = new Outline(sample());
   outline.collapseAll();
+  outline.update();
   assert.deepEqual(listed(outline), ["run", "research", "reply"]);
   assert.equal(outline.indexOf(3), 1);
   outline.reveal(5);
@@ -138,22 +144,98 @@ test("a collapsed group hides what is nested in it, until a row of it is wanted"
 });
 
 test("a filter keeps the ancestors of what it lists, and counts only what fits", () => {
-  const outline = new Outline(sample());
-  outline.kinds.add("error");
-  outline.update();
-  assert.deepEqual([listed(outline), outline.matching], [["run", "reply"], 1]);
-  outline.kinds.clear();
-  outline.range = [38, 45];
-  outline.update();
-  assert.deepEqual([listed(outline), outline.matching], [["run", "research", "search"], 3]);
+  const columns = sample();
+  const failed = new Outline(columns, { kinds: ["error"] });
+  assert.deepEqual([listed(failed), failed.matching], [["run", "reply"], 1]);
+  const later = new Outline(columns, { range: [38, 45] }, failed);
+  assert.deepEqual([listed(later), later.matching], [["run", "research", "search"], 3]);
 });
 
-test("a row that is wanted drops the filter that leaves it out", () => {
-  const outline = new Outline(sample());
-  outline.kinds.add("error");
-  outline.update();
-  assert.ok(outline.reveal(2));
-  assert.equal(outline.kinds.size, 0);
+test("steps sort by their duration, their own time and their tokens", () => {
+  const rows = [
+    { name: "run", kind: "run", duration: 100 },
+    { name: "group", kind: "span", parent: 0, duration: 60 },
+    { name: "think", kind: "llm", parent: 1, start: 5, duration: 30, tokens: 9 },
+    { name: "look", kind: "tool", parent: 1, start: 20, duration: 30 },
+    { name: "reply", kind: "llm", parent: 0, start: 70, duration: 20, tokens: 12 },
+  ];
+  const columns = readColumns(answer(rows));
+  const sorted = (/** @type {string} */ sort) => listed(new Outline(columns, { sort }));
+  assert.deepEqual(sorted("duration"), ["group", "think", "look", "reply"]);
+  // The group itself took 5 before and 10 after what is nested in it.
+  assert.deepEqual([columns.ownTime(1), ...sorted("own")], [15, "think", "look", "reply", "group"]);
+  assert.deepEqual(sorted("tokens"), ["reply", "think"]);
+  assert.deepEqual(
+    [2, 4].map((row) => columns.callNumber(row)),
+    [1, 2],
+  );
+});
+
+test("the words of two texts that differ are marked, and no others", () => {
+  const [before, after] = wordDiff("refund order 7 today", "refund the order 8 today");
+  assert.deepEqual(
+    before.filter(([, isOwn]) => isOwn).map(([text]) => text),
+    ["7"],
+  );
+  assert.deepEqual(
+    after.filter(([, isOwn]) => isOwn).map(([text]) => text.trim()),
+    ["the", "8"],
+  );
+  assert.equal(before.map(([text]) => text).join(""), "refund order 7 today");
+});
+
+test("the critical path leaves out what the run did not wait for", () => {
+  const rows = [
+    { name: "run", kind: "run", duration: 100 },
+    { name: "fast", kind: "span", parent: 0, duration: 40 },
+    { name: "within", kind: "tool", parent: 1, start: 5, duration: 30 },
+    { name: "slow", kind: "span", parent: 0, start: 10, duration: 70 },
+    { name: "first", kind: "tool", parent: 3, start: 10, duration: 20 },
+    { name: "beside", kind: "tool", parent: 3, start: 12, duration: 10 },
+    { name: "last", kind: "tool", parent: 3, start: 40, duration: 40 },
+  ];
+  const outline = new Outline(readColumns(answer(rows)), { kinds: ["critical"] });
+  assert.deepEqual(listed(outline), ["run", "slow", "first", "last"]);
+});
+
+test("an effect runs again once for all that it read and a batch changed", () => {
+  const model = { a: 1, b: 2, c: 3 };
+  signals(model, "a", "b", "c");
+  const seen = [];
+  effect(() => seen.push(model.a + model.b + untracked(() => model.c)));
+  effect(() => void (model.b > 10 && (model.a = 0)));
+  model.a = 1;
+  model.c = 30;
+  batch(() => {
+    model.a = 5;
+    model.b = 20;
+  });
+  assert.deepEqual(seen, [6, 55, 50]);
+});
+
+test("the guide shows every key of the one table", async () => {
+  const guide = await readFile("../../docs/the-viewer.md", "utf8");
+  const rows = [
+    ...new Set(
+      Object.values(KEYS)
+        .flatMap((table) => Object.entries(table))
+        .map(([group, list]) => {
+          const keys = list.map(
+            ([, keys, does]) =>
+              `${[keys]
+                .flat()
+                .map((key) => `\`${shownKey(key)}\``)
+                .join(" ")} ${does}`,
+          );
+          return `| ${group} | ${keys.join("; ")} |`;
+        }),
+    ),
+  ];
+  const begin = guide.indexOf("| group | keys |");
+  const end = guide.indexOf("\n\n", begin);
+  const table = ["| group | keys |", "|---|---|", ...rows].join("\n");
+  if (process.env.TRACER_WRITE_KEYS === "1") await writeFile("../../docs/the-viewer.md", guide.slice(0, begin) + table + guide.slice(end));
+  else assert.equal(guide.slice(begin, end), table, "TRACER_WRITE_KEYS=1 npm run pure writes it");
 });
 
 test("rows that come later replace the end of the columns, and those that moved are found again", () => {

@@ -9,9 +9,9 @@ export class CachedList {
   /**
    * @param {number} size of a part
    * @param {(from: number, limit: number) => Promise<Item[]>} load
-   * @param {() => void} onLoad
+   * @param {() => void} [onLoad]
    */
-  constructor(size, load, onLoad) {
+  constructor(size, load, onLoad = () => {}) {
     this.size = size;
     this.load = load;
     this.onLoad = onLoad;

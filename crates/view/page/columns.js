@@ -3,7 +3,7 @@
 
 /** @import { StepKind } from "./answers" */
 
-const MAGIC = "TRCCOL02";
+const MAGIC = "TRCCOL03";
 const HEADER_BYTES = 64;
 
 /** @type {StepKind[]} */
@@ -13,6 +13,7 @@ export const IN_FLIGHT = 2;
 export const EVIDENCE = 4;
 
 const RUN = 0;
+const LLM = 1;
 const ERROR = 4;
 const LOOP = 5;
 
@@ -24,6 +25,7 @@ const LAYOUT = /** @type {const} */ ([
   ["number", Uint32Array],
   ["nameId", Uint32Array],
   ["signature", Uint32Array],
+  ["tokens", Uint32Array],
   ["kind", Uint8Array],
   ["flags", Uint8Array],
 ]);
@@ -85,8 +87,12 @@ export class Columns {
     this.nameId = arrays[4];
     /** Equal for the same question: kind, name and arguments; 0 is none. */
     this.signature = arrays[5];
-    this.kind = arrays[6];
-    this.flags = arrays[7];
+    /** Input and output of a model call; 0 where neither is known. */
+    this.tokens = arrays[6];
+    this.kind = arrays[7];
+    this.flags = arrays[8];
+    /** By the numbers of the steps. @type {Uint32Array | null} */
+    this.callNumbers = null;
     this.names = names;
     this.runStart = runStart;
     this.logBytes = logBytes;
@@ -119,6 +125,17 @@ export class Columns {
   /** @param {number} row */
   kindName(row) {
     return KINDS[this.kind[row]] ?? "span";
+  }
+
+  /** The number of a model call among the model calls, in the order of time. @param {number} row */
+  callNumber(row) {
+    if (!this.callNumbers) {
+      const numbers = new Uint32Array(this.length + 1);
+      this.kind.forEach((kind, other) => (numbers[this.number[other]] = kind === LLM ? 1 : 0));
+      numbers.forEach((isCall, number) => (numbers[number] = isCall + (numbers[number - 1] ?? 0)));
+      this.callNumbers = numbers;
+    }
+    return this.callNumbers[this.number[row]];
   }
 
   /** @param {number} row */
@@ -156,6 +173,54 @@ export class Columns {
     const length = this.duration[row];
     if (length >= 0) return start + length;
     return length < 0 ? Math.max(start, now) : start;
+  }
+
+  /** Time of a row in which nothing that is nested in it was going on. @param {number} row */
+  ownTime(row) {
+    const end = this.endOf(row);
+    let own = end - this.start[row];
+    let reached = this.start[row];
+    for (let child = row + 1; child < this.subtreeEnd[row]; child = this.subtreeEnd[child]) {
+      const until = Math.min(end, this.endOf(child));
+      own -= Math.max(0, until - Math.max(reached, this.start[child]));
+      reached = Math.max(reached, until);
+    }
+    return own;
+  }
+
+  /**
+   * Marks the steps that the run waited for: of each row, from its end back to its start, the step that ended last, and of the time
+   * before that one the step that ended last then.
+   */
+  criticalPath() {
+    const path = new Uint8Array(this.length);
+    /** @type {[number, number][]} rows with the time until which they are waited for */
+    const waiting = [];
+    for (let root = 0; root < this.length; root = this.subtreeEnd[root]) waiting.push([root, this.endOf(root)]);
+    for (let next = waiting.pop(); next; next = waiting.pop()) {
+      const [row] = next;
+      let [, until] = next;
+      path[row] = 1;
+      const children = [];
+      for (let child = row + 1; child < this.subtreeEnd[row]; child = this.subtreeEnd[child]) children.push(child);
+      children.sort((a, b) => this.endOf(b) - this.endOf(a));
+      for (const child of children) {
+        if (this.endOf(child) > until || this.duration[child] === 0 || Number.isNaN(this.duration[child])) continue;
+        waiting.push([child, this.endOf(child)]);
+        until = this.start[child];
+      }
+    }
+    return path;
+  }
+
+  /** The time of the rows from one to before another. @param {number} first @param {number} end @returns {[number, number]} */
+  timeOf(first, end) {
+    let [from, to] = [Infinity, -Infinity];
+    for (let row = first; row < end; row += 1) {
+      from = Math.min(from, this.start[row]);
+      to = Math.max(to, this.endOf(row));
+    }
+    return [from, Math.max(to, from + 1)];
   }
 
   /**

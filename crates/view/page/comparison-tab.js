@@ -8,7 +8,7 @@ import { Latest } from "./latest.js";
 import { runName } from "./runs-row.js";
 
 /** @import { TableRow } from "./answers" */
-/** @import { RunPage } from "./run.js" */
+/** @import { RunModel } from "./run-model.js" */
 
 /** More runs are found on the page of all runs. */
 const MAX_OFFERED = 200;
@@ -16,7 +16,7 @@ const MAX_OFFERED = 200;
 const BASELINE = "baseline:";
 
 export class ComparisonTab {
-  /** @param {RunPage} page */
+  /** @param {RunModel} page */
   constructor(page) {
     this.page = page;
     this.latest = new Latest();

@@ -7,7 +7,7 @@ import { Latest } from "./latest.js";
 import { policySection } from "./policy-checks.js";
 import { runName, statusBadge } from "./runs-row.js";
 import { counted } from "./units.js";
-import { valueView } from "./values.js";
+import { valueView, wordDifference } from "./values.js";
 
 /** @import { Call, PairJson, DiffAnswer, Side } from "./answers" */
 /** @typedef {Record<string, string>} Sides `a` and `b`, or `a` and `baseline` */
@@ -26,6 +26,7 @@ const MIN_FOLDED = 4;
  * @returns {Promise<DiffAnswer | null>}
  */
 export async function showComparison(content, sides, latest = new Latest()) {
+  if (content.childElementCount === 0) fill(content, make("p.empty", null, "Comparing …"));
   try {
     const comparison = /** @type {DiffAnswer | null} */ (await latest.ask(pathOf(sides)));
     if (comparison) fill(content, comparisonView(comparison, sides));
@@ -199,15 +200,9 @@ function pairRows(pair, before, after) {
     ),
   ];
   for (const { path, before: was, after: is } of pair.differences) {
-    rows.push(
-      make(
-        "tr.difference",
-        null,
-        make("td.before", null, was === null ? "(none)" : valueView(was)),
-        make("td.mono.muted", null, path),
-        make("td.after", null, is === null ? "(none)" : valueView(is)),
-      ),
-    );
+    const areTexts = typeof was === "string" && typeof is === "string";
+    const [left, right] = areTexts ? wordDifference(was, is) : [was, is].map((value) => (value === null ? "(none)" : valueView(value)));
+    rows.push(make("tr.difference", null, make("td.before", null, left), make("td.mono.muted", null, path), make("td.after", null, right)));
   }
   return rows;
 }

@@ -10,11 +10,14 @@ import { differencesView, shownValue, textView, valueView } from "./values.js";
 
 /** @import { ErrorDetails, MessageAnswer, Previous, ShownValue, StepJson } from "./answers" */
 /** @import { Inspector } from "./inspector.js" */
-/** @import { RunPage } from "./run.js" */
+/** @import { RunModel } from "./run-model.js" */
+
+/** Calls before and after a call that it can be compared with. */
+const MAX_OFFERED_CALLS = 50;
 
 /**
  * @param {StepJson} step
- * @param {RunPage} page
+ * @param {RunModel} page
  * @param {Inspector} inspector
  * @returns {(HTMLElement | false | null)[]}
  */
@@ -53,7 +56,7 @@ function shownSection(title, shown, otherwise = "Nothing was recorded.") {
 /**
  * @param {string} title
  * @param {Previous | null} previous
- * @param {RunPage} page
+ * @param {RunModel} page
  */
 function comparedSection(title, previous, page) {
   if (!previous) return null;
@@ -74,12 +77,12 @@ function comparedSection(title, previous, page) {
 /**
  * @param {StepJson} step
  * @param {NonNullable<StepJson["llm"]>} llm
- * @param {RunPage} page
+ * @param {RunModel} page
  * @param {Inspector} inspector
  */
 function llmPanel(step, llm, page, inspector) {
   const { plain } = inspector;
-  const { messages, previous } = llm;
+  const { messages, compared, removed } = llm;
   const toggle = make(
     "button.chip",
     {
@@ -106,15 +109,41 @@ function llmPanel(step, llm, page, inspector) {
       "div.panel-tools",
       null,
       make("span.muted", null, llm.heading),
-      previous && make("button.quiet", { onclick: () => page.goTo(previous) }, "Call before"),
+      compared && comparedPicker(step, compared, page, inspector),
       make("span.grow"),
       make("button.quiet", { onclick: () => copyAsCurl(page.id, step).catch(showError) }, "Copy as curl"),
       toggle,
     ),
     ...cards,
+    removed.length > 0 && foldedMessages(`${counted(removed.length, "message")} of #${compared?.number} gone`, removed, plain),
     make("h3.divider", null, "Response"),
     ...(llm.response.length > 0 ? messageCards(llm.response, plain) : [make("p.muted", null, "Nothing was recorded.")]),
   ];
+}
+
+/**
+ * Chooses the call that the messages are compared with.
+ * @param {StepJson} step
+ * @param {{ event_id: string, number: number }} compared
+ * @param {RunModel} page
+ * @param {Inspector} inspector
+ */
+function comparedPicker(step, compared, { columns }, inspector) {
+  const calls = [];
+  for (let row = 0; columns && row < columns.length; row += 1) {
+    if (columns.kindName(row) === "llm" && row !== step.row) calls.push(row);
+  }
+  const at = calls.findIndex((row) => row > step.row);
+  const near = calls.slice(Math.max(0, (at < 0 ? calls.length : at) - MAX_OFFERED_CALLS)).slice(0, 2 * MAX_OFFERED_CALLS);
+  const picker = make(
+    "select",
+    { "aria-label": "Compared with", id: "compared-call", onchange: () => inspector.compare(Number(picker.value)) },
+    near.map((row) => {
+      const number = columns?.number[row] ?? 0;
+      return make("option", { value: row, selected: number === compared.number }, `against #${number}`);
+    }),
+  );
+  return picker;
 }
 
 /**
@@ -165,7 +194,7 @@ function errorView({ type, message, stack }) {
 /**
  * Every detail of a step.
  * @param {StepJson} step
- * @param {RunPage} page
+ * @param {RunModel} page
  */
 export function detailsPanel(step, page) {
   const { llm } = step;

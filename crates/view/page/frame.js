@@ -1,9 +1,12 @@
 // The frame of every page: the bar at the top, banners, toasts with an undo, announcements, errors, and the
-// keyboard: one table of what each key does, which `help.js` shows.
+// keyboard.
 
 import { fill, find, glyph, make, say } from "./dom.js";
+import { KEYS } from "./keys.js";
 import { keep, kept } from "./storage.js";
 import { startTheme } from "./theme.js";
+
+/** @import { KeyTable } from "./keys.js" */
 
 /**
  * Builds the frame around a page.
@@ -32,11 +35,11 @@ export function startFrame({ left = [], search = null } = {}) {
     make("div.unseen", { id: "alarm", "aria-live": "assertive", role: "alert" }),
   );
   startTheme();
-  bind("Everywhere", [
-    ["?", "this help", showHelp],
-    ["g r", "all runs", () => location.assign("/")],
-    ["g s", "statistics", () => location.assign("/stats")],
-  ]);
+  bind(KEYS.everywhere, {
+    help: showHelp,
+    allRuns: () => location.assign("/"),
+    statistics: () => location.assign("/stats"),
+  });
   startKeys();
   addEventListener("error", (event) => showError(event.error ?? event.message));
   addEventListener("unhandledrejection", (event) => showError(event.reason));
@@ -189,11 +192,13 @@ export function setLettersOff(off) {
 }
 
 /**
- * @param {string} group
- * @param {[string | string[], string, (event: KeyboardEvent) => void][]} list keys, what they do in words, and the deed
+ * @param {KeyTable} table
+ * @param {Record<string, (event: KeyboardEvent) => void>} actions by their names in the table
  */
-export function bind(group, list) {
-  for (const [keys, does, run] of list) bindings.push({ keys: [keys].flat(), does, run, group });
+export function bind(table, actions) {
+  for (const [group, list] of Object.entries(table)) {
+    for (const [action, keys, does] of list) bindings.push({ keys: [keys].flat(), does, run: actions[action], group });
+  }
 }
 
 /** @param {EventTarget | null} target */

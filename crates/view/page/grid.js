@@ -73,19 +73,17 @@ export class Grid extends VirtualList {
   }
 
   /**
-   * The keys that move by rows.
-   * @param {string} noun
+   * What the keys that move by rows do.
    * @param {(by: number) => void} move
-   * @returns {[string | string[], string, () => void][]}
    */
-  keys(noun, move) {
-    return [
-      [["j", "ArrowDown"], `next ${noun}`, () => move(1)],
-      [["k", "ArrowUp"], `previous ${noun}`, () => move(-1)],
-      ["Home", `first ${noun}`, () => move(-Infinity)],
-      ["End", `last ${noun}`, () => move(Infinity)],
-      ["PageDown", "one page down", () => move(this.pageSize)],
-      ["PageUp", "one page up", () => move(-this.pageSize)],
-    ];
+  moves(move) {
+    return {
+      next: () => move(1),
+      previous: () => move(-1),
+      first: () => move(-Infinity),
+      last: () => move(Infinity),
+      pageDown: () => move(this.pageSize),
+      pageUp: () => move(-this.pageSize),
+    };
   }
 }

@@ -2,18 +2,7 @@
 
 import { make } from "./dom.js";
 import { bindings, lettersOff, setLettersOff } from "./frame.js";
-
-/** @type {Record<string, string>} */
-const SHOWN = {
-  ArrowDown: "↓",
-  ArrowUp: "↑",
-  ArrowRight: "→",
-  ArrowLeft: "←",
-  " ": "Space",
-  Escape: "Esc",
-  PageUp: "PgUp",
-  PageDown: "PgDn",
-};
+import { shownKey } from "./keys.js";
 
 /** Shows what the keys do. */
 export function showKeys() {
@@ -46,7 +35,7 @@ export function showKeys() {
                 make(
                   "dt",
                   null,
-                  keys.map((key) => make("kbd", null, SHOWN[key] ?? key)),
+                  keys.map((key) => make("kbd", null, shownKey(key))),
                 ),
                 make("dd", null, does),
               ),

@@ -9,40 +9,52 @@ import { Tabs } from "./tabs.js";
 import { duration } from "./units.js";
 
 /** @import { StepKind, StepJson } from "./answers" */
-/** @import { RunPage } from "./run.js" */
+/** @import { RunModel } from "./run-model.js" */
 
 /** The name of the first tab. @type {Record<StepKind, string>} */
 const MAIN_TAB = { run: "Run", llm: "Messages", tool: "Call", state: "State", error: "Error", loop: "Evidence", span: "Span" };
 
 export class Inspector {
   /**
-   * @param {RunPage} page
+   * @param {RunModel} page
    * @param {HTMLElement} element
+   * @param {() => void} close
    */
-  constructor(page, element) {
+  constructor(page, element, close) {
     this.page = page;
     this.element = element;
-    /** @type {StepJson | null} */
-    this.step = null;
+    this.close = close;
     this.latest = new Latest();
     this.plain = false;
   }
 
-  /**
-   * @param {number} row
-   * @param {StepJson | null} known its answer, where it is here
-   */
-  async show(row, known) {
+  /** @param {number} row @param {boolean} isChosen whether the address names it */
+  async show(row, isChosen) {
+    const { page } = this;
     this.latest.drop();
-    const step = /** @type {StepJson | null} */ (known ?? (await this.latest.ask(runPath(this.page.id, "/steps", { row }))));
+    const known = page.loaded?.row === row ? page.loaded : null;
+    page.loaded = null;
+    const step = /** @type {StepJson | null} */ (known ?? (await this.latest.ask(runPath(page.id, "/steps", { row }))));
     if (!step) return;
-    this.step = step;
-    if (this.page.isChosen) this.page.setRoute({ at: step.event_id });
+    page.step = step;
+    if (isChosen) page.setRoute({ at: step.event_id });
+    this.render();
+  }
+
+  /** Compares the messages with those of the call in another row. @param {number} row */
+  async compare(row) {
+    const { page } = this;
+    const { step } = page;
+    if (!step) return;
+    const compared = await this.latest.ask(runPath(page.id, `/steps/${encodeURIComponent(step.event_id)}`, { against: row }));
+    if (!compared) return;
+    page.step = compared;
     this.render();
   }
 
   render() {
-    const { step, page } = this;
+    const { page } = this;
+    const { step } = page;
     if (!step) return;
     const focused = this.element.contains(document.activeElement) ? document.activeElement?.id : "";
     const tabs = new Tabs(
@@ -79,7 +91,7 @@ export class Inspector {
     return make(
       "div.step-head",
       { data: { kind: step.failed && step.kind !== "run" ? "error" : step.kind } },
-      make("button.icon.back", { "aria-label": "Back to the steps", onclick: () => this.page.workspace.close() }, glyph("back")),
+      make("button.icon.back", { "aria-label": "Back to the steps", onclick: this.close }, glyph("back")),
       make(
         "div.step-title",
         null,

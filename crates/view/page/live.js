@@ -4,11 +4,12 @@ import { change, getJson, listen, runPath } from "./api.js";
 import { make } from "./dom.js";
 import { announce, banner, showConnection, showError } from "./frame.js";
 import { released } from "./press.js";
-import { runBanners } from "./run-about.js";
+import { runBanners } from "./run-head.js";
 import { counted } from "./units.js";
 
 /** @import { Overview } from "./answers" */
-/** @import { RunPage } from "./run.js" */
+/** @import { RunModel } from "./run-model.js" */
+/** @import { Steps } from "./steps.js" */
 
 /** Time between two requests for the overview of a run. */
 const OVERVIEW_INTERVAL_MS = 1_000;
@@ -17,28 +18,23 @@ const SILENCE_CHECK_TICKS = 20;
 
 /**
  * Follows a run as long as its page is open.
- * @param {RunPage} page
+ * @param {RunModel} page
+ * @param {Steps} steps
  */
-export function follow(page) {
+export function follow(page, steps) {
   listenTo(page);
   let ticks = 0;
   setInterval(() => {
     if (document.hidden || !page.columns || page.overview?.run_status !== "running") return;
-    page.steps.tick(Date.now() * 1_000 - page.columns.runStart);
+    steps.tick(Date.now() * 1_000 - page.columns.runStart);
     ticks += 1;
     if (ticks % SILENCE_CHECK_TICKS === 0) runBanners(page, page.overview);
   }, TICK_INTERVAL_MS);
   // Scrolling back ends following.
-  page.steps.list.element.addEventListener(
-    "scroll",
-    () => {
-      if (page.following && !page.steps.list.isAtEnd) page.setFollowing(false);
-    },
-    { passive: true },
-  );
+  steps.list.element.addEventListener("scroll", () => (page.following &&= steps.list.isAtEnd), { passive: true });
 }
 
-/** @param {RunPage} page */
+/** @param {RunModel} page */
 function listenTo(page) {
   const rows = oneAtATime(() => takeUp(page));
   const overview = oneAtATime(async () => {
@@ -80,32 +76,28 @@ function oneAtATime(task) {
   };
 }
 
-/** @param {RunPage} page */
+/** @param {RunModel} page */
 async function takeUp(page) {
   const before = page.columns?.length ?? 0;
   await page.loadColumns();
   page.lastChange = Date.now();
   const added = (page.columns?.length ?? 0) - before;
   if (added > 0) announce(counted(added, "new step"));
-  if (page.following) page.steps.list.show(page.steps.list.length - 1);
 }
 
-/** @param {RunPage} page */
+/** @param {RunModel} page */
 async function showOverview(page) {
   const overview = /** @type {Overview} */ (await getJson(runPath(page.id, "/overview")));
   await released();
   const ended = page.overview?.run_status === "running" && overview.run_status !== "running";
   page.overview = overview;
-  page.showOverview();
-  page.tools.showFilters();
-  page.workspace.showRun();
   if (!ended) return;
   page.following = false;
   announce(`The run ended: ${overview.sentence}`, overview.run_status === "failed");
   await page.loadColumns(true);
 }
 
-/** @param {RunPage} page */
+/** @param {RunModel} page */
 function showDeleted(page) {
   announce("This run was deleted", true);
   const restore = make(

@@ -1,6 +1,8 @@
 // Messages as cards: their role and their parts, texts as Markdown or as they were written; thinking folded.
 
+import { getText } from "./api.js";
 import { make } from "./dom.js";
+import { showError } from "./frame.js";
 import { markdown } from "./markdown.js";
 import { shownValue } from "./values.js";
 
@@ -30,12 +32,28 @@ function messageCard({ role, speaker, parts }, plain) {
 }
 
 /**
+ * A picture, or a sound to be played.
+ * @param {NonNullable<PartAnswer["media"]>} media
+ * @param {string} label
+ */
+function mediaView({ type, url }, label) {
+  const shown = type.startsWith("image/")
+    ? make("img.picture", { alt: label, title: label })
+    : make("audio", { controls: true, "aria-label": label });
+  getText(url)
+    .then((text) => (shown.src = `data:${type};base64,${text}`))
+    .catch(showError);
+  return make("figure.media", null, shown, make("figcaption.muted", null, label));
+}
+
+/**
  * @param {PartAnswer} part
  * @param {boolean} plain
  * @returns {HTMLElement}
  */
 function partView(part, plain) {
   const { type, label, name, html } = part;
+  if (part.media) return mediaView(part.media, label ?? type);
   const isEmpty = part.value === null && !part.value_url;
   const content = () =>
     isEmpty ? make("span.muted", null, "(nothing)") : shownValue(part, html !== undefined && !plain ? markdown(html) : undefined);

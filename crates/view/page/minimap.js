@@ -3,24 +3,20 @@
 
 import { EVIDENCE, KINDS } from "./columns.js";
 import { make } from "./dom.js";
+import { effect } from "./store.js";
 import { duration, Timescale } from "./units.js";
 
 /** @import { Columns } from "./columns.js" */
+/** @import { RunModel } from "./run-model.js" */
 
 const HEIGHT = 28;
 const SLIDER_STEPS = 1_000;
 const MIN_DRAG_PX = 4;
 
-/**
- * @typedef {object} Options
- * @property {(range: [number, number] | null) => void} onRange a range was chosen, or all of the run
- * @property {(time: number) => void} onJump a moment was chosen
- */
-
 export class Minimap {
-  /** @param {Options} options */
-  constructor(options) {
-    this.options = options;
+  /** @param {RunModel} page */
+  constructor(page) {
+    this.page = page;
     this.canvas = make("canvas", { role: "img", height: HEIGHT, "aria-label": "The run has not been read yet" });
     this.window = make("div.minimap-window", { hidden: true });
     this.position = make("div.minimap-position", { hidden: true });
@@ -34,11 +30,6 @@ export class Minimap {
       make("div.minimap-strip", null, this.canvas, this.window, this.position, this.startSlider, this.endSlider),
       make("div.minimap-times", { "aria-hidden": "true" }, this.startLabel, this.endLabel),
     );
-    this.words = "";
-    /** @type {Columns | null} */
-    this.columns = null;
-    /** @type {number[]} */
-    this.hits = [];
     this.scale = new Timescale(0, 1);
     /** The range that is shown; nothing while somebody is choosing another. */
     this.label = "";
@@ -47,6 +38,17 @@ export class Minimap {
     new ResizeObserver(() => this.draw()).observe(this.canvas);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
     new MutationObserver(() => this.draw()).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+    effect(() => {
+      const { columns, overview, hits } = page;
+      if (!columns || !hits) return;
+      this.scale = new Timescale(0, columns.end);
+      this.endLabel.textContent = duration(columns.end);
+      this.canvas.setAttribute("aria-label", overview?.facts.join(", ") || "The run over time");
+      this.draw();
+    });
+    effect(() => {
+      if (page.columns) this.#setRange(page.route.range, page.seen);
+    });
   }
 
   /**
@@ -69,7 +71,7 @@ export class Minimap {
    */
   #choose(from, to) {
     const whole = from <= 0 && to >= 1;
-    this.options.onRange(whole || to <= from ? null : [this.scale.timeAt(from), this.scale.timeAt(to)]);
+    this.page.filter({ range: whole || to <= from ? null : [this.scale.timeAt(from), this.scale.timeAt(to)] });
   }
 
   #listenToPointer() {
@@ -96,28 +98,9 @@ export class Minimap {
       const [from, to] = [Math.min(began, place(event)), Math.max(began, place(event))];
       began = null;
       if ((to - from) * this.canvas.clientWidth >= MIN_DRAG_PX) this.#choose(from, to);
-      else this.options.onJump(this.scale.timeAt(to));
+      else this.page.jumpToTime(this.scale.timeAt(to));
     });
-    this.canvas.addEventListener("dblclick", () => this.options.onRange(null));
-  }
-
-  /** @param {Columns} columns */
-  setColumns(columns) {
-    this.columns = columns;
-    this.scale = new Timescale(0, columns.end);
-    this.endLabel.textContent = duration(columns.end);
-    this.#label();
-    this.draw();
-  }
-
-  /** @param {string} words what the run counted */
-  setWords(words) {
-    this.words = words;
-    if (this.columns) this.#label();
-  }
-
-  #label() {
-    this.canvas.setAttribute("aria-label", this.words || "The run over time");
+    this.canvas.addEventListener("dblclick", () => this.page.filter({ range: null }));
   }
 
   /**
@@ -125,7 +108,7 @@ export class Minimap {
    * @param {[number, number] | null} range
    * @param {[number, number] | null} seen
    */
-  setRange(range, seen) {
+  #setRange(range, seen) {
     const [from, to] = range ? [this.scale.place(range[0]), this.scale.place(range[1])] : [0, 1];
     const label = `${range} of ${this.scale.to}`;
     // Scrolling reports the same range with every frame.
@@ -158,12 +141,6 @@ export class Minimap {
     this.window.style.width = `${(to - from) * 100}%`;
   }
 
-  /** @param {number[]} rows rows that a search found */
-  setHits(rows) {
-    this.hits = rows;
-    this.draw();
-  }
-
   /** Draws after the next frame: measuring the strip in the middle of a change would lay the page out once more. */
   draw() {
     if (this.waiting) return;
@@ -177,7 +154,8 @@ export class Minimap {
   }
 
   #draw() {
-    const { canvas, columns } = this;
+    const { canvas } = this;
+    const { columns, hits } = this.page;
     const context = canvas.getContext("2d");
     if (!columns || !context || canvas.clientWidth === 0) return;
     const width = Math.min(2_000, Math.round(canvas.clientWidth));
@@ -212,7 +190,7 @@ export class Minimap {
     context.fillStyle = colour("kind-error");
     worst.forEach((severity, pixel) => severity & BROKEN && context.fillRect(pixel - 1, 0, 2, HEIGHT - 7));
     context.fillStyle = colour("accent");
-    for (const row of this.hits) context.fillRect(Math.round(this.scale.place(columns.start[row]) * (width - 1)) - 1, 0, 2, 7);
+    for (const row of hits) context.fillRect(Math.round(this.scale.place(columns.start[row]) * (width - 1)) - 1, 0, 2, 7);
     probe.remove();
   }
 }

@@ -2,6 +2,8 @@
 
 /** @import { Columns } from "./columns.js" */
 
+/** The kind that stands for the steps of the critical path. */
+export const CRITICAL = "critical";
 /** Marks an entry of the list as a fold rather than a row. */
 const FOLD = 0x8000_0000;
 
@@ -11,22 +13,34 @@ const FOLD = 0x8000_0000;
  * @property {Iterable<string>} [kinds] that are listed; none lists all
  * @property {[number, number] | null} [range] time that is listed, in microseconds from the start of the run
  * @property {boolean} [folding] whether repeats are folded
+ * @property {string} [sort] the largest come first, of one of the orders; nothing lists by time
  */
+
+/** What steps are sorted by; each gives the number of a row. @type {Record<string, ((columns: Columns, row: number) => number) | undefined>} */
+export const ORDERS = {
+  duration: (columns, row) => columns.duration[row],
+  own: (columns, row) => columns.ownTime(row),
+  tokens: (columns, row) => columns.tokens[row],
+};
 
 export class Outline {
   /**
    * @param {Columns} columns
    * @param {Asked} [asked]
+   * @param {Outline | null} [before] what was collapsed and unfolded
    */
-  constructor(columns, { kinds = [], range = null, folding = true } = {}) {
+  constructor(columns, asked = {}, before = null) {
     this.columns = columns;
+    this.asked = asked;
+    const { kinds = [], range = null, folding = true, sort = "" } = asked;
     this.kinds = new Set(kinds);
+    /** The number that rows are sorted by; null by time, in the tree. */
+    this.order = ORDERS[sort] ?? null;
     this.range = range;
     this.folding = folding;
-    /** @type {Set<number>} */
-    this.collapsed = new Set();
-    /** Folds that were opened one by one, by their first row. @type {Set<number>} */
-    this.unfolded = new Set();
+    this.collapsed = /** @type {Set<number>} */ (before ? before.collapsed : new Set());
+    /** Folds that were opened one by one, by their first row. */
+    this.unfolded = /** @type {Set<number>} */ (before?.folding === folding ? before.unfolded : new Set());
     /** Rows, or folds; in the order of the list. */
     this.entries = new Uint32Array(0);
     /** Number of rows that pass the filters, without the ancestors shown for context. */
@@ -36,15 +50,34 @@ export class Outline {
     this.update();
   }
 
+  /**
+   * Returns whether it lists these rows, filtered so.
+   * @param {Columns} columns
+   * @param {Asked} asked
+   */
+  isOf(columns, { kinds, range, folding, sort }) {
+    const { asked } = this;
+    const isSame = columns === this.columns && kinds === asked.kinds && range === asked.range;
+    return isSame && folding === asked.folding && sort === asked.sort;
+  }
+
   /** @returns {boolean} whether a filter leaves rows out */
   get isFiltered() {
     return this.kinds.size > 0 || this.range !== null;
   }
 
-  /** Computes the list after a change of the filters. */
+  /** Computes the list, after a change of what is collapsed or unfolded, too. */
   update() {
     this.#filter();
-    const { columns, passing } = this;
+    const { columns, passing, order } = this;
+    if (order) {
+      const numbers = Float64Array.from(columns.start, (_, row) => order(columns, row));
+      const listed = columns.start
+        .map((_, row) => row)
+        .filter((row) => numbers[row] > 0 && !columns.isRun(row) && passing?.[row] !== 2 && passing?.[row] !== 0);
+      this.entries = Uint32Array.from(listed.sort((a, b) => numbers[b] - numbers[a] || a - b));
+      return;
+    }
     // A fold covers all of its rows; these filters may leave some of them out.
     const folding = this.folding && !this.range && !this.kinds.has("error");
     const entries = new Uint32Array(columns.length);
@@ -77,9 +110,12 @@ export class Outline {
       return;
     }
     const passing = new Uint8Array(columns.length);
+    const path = kinds.has(CRITICAL) ? columns.criticalPath() : null;
+    const ofKinds = kinds.size - (path ? 1 : 0);
     this.matching = 0;
     for (let row = columns.length - 1; row >= 0; row -= 1) {
-      const inKinds = kinds.size === 0 || kinds.has(columns.kindName(row)) || (kinds.has("error") && columns.isFailed(row));
+      const isKind = ofKinds === 0 || kinds.has(columns.kindName(row)) || (kinds.has("error") && columns.isFailed(row));
+      const inKinds = isKind && (!path || path[row] === 1);
       const inRange = !range || (columns.start[row] <= range[1] && columns.endOf(row) >= range[0]);
       if (inKinds && inRange) {
         passing[row] = 1;
@@ -120,6 +156,7 @@ export class Outline {
    * @returns {number} -1 when the list is empty
    */
   indexOf(row) {
+    if (this.order) return this.entries.indexOf(row);
     let low = 0;
     let high = this.length - 1;
     while (low < high) {
@@ -130,8 +167,13 @@ export class Outline {
     return high < 0 ? -1 : low;
   }
 
+  /** @param {number} row @returns {boolean} whether the filters leave the row out */
+  leavesOut(row) {
+    return this.passing?.[row] === 0 || (this.order !== null && !this.entries.includes(row));
+  }
+
   /**
-   * Makes a row be listed: opens what hides it, and drops filters that leave it out.
+   * Opens what hides a row.
    * @param {number} row
    * @returns {boolean} whether the list changed
    */
@@ -140,14 +182,9 @@ export class Outline {
     for (let above = this.columns.parent[row]; above >= 0; above = this.columns.parent[above]) {
       changed = this.collapsed.delete(above) || changed;
     }
-    if (this.passing && this.passing[row] === 0) {
-      this.kinds.clear();
-      this.range = null;
-      changed = true;
-    }
     if (changed) this.update();
     const index = this.indexOf(row);
-    if (this.isFold(index) && this.rowAt(index) <= row) {
+    if (index >= 0 && this.isFold(index) && this.rowAt(index) <= row) {
       this.unfolded.add(this.rowAt(index));
       this.update();
       changed = true;
@@ -160,12 +197,5 @@ export class Outline {
     for (let row = 0; row < this.columns.length; row += 1) {
       if (this.columns.hasChildren(row) && this.columns.parent[row] >= 0) this.collapsed.add(row);
     }
-    this.update();
-  }
-
-  /** Opens everything, folds too. */
-  expandAll() {
-    this.collapsed.clear();
-    this.update();
   }
 }

@@ -5,12 +5,12 @@ import { fill, make } from "./dom.js";
 import { copy } from "./frame.js";
 import { PartedView } from "./parted-view.js";
 
-/** @import { RunPage } from "./run.js" */
+/** @import { RunModel } from "./run-model.js" */
 
 const MAX_CLOSED_LINE_CHARACTERS = 400;
 
 export class RawView {
-  /** @param {RunPage} page */
+  /** @param {RunModel} page */
   constructor(page) {
     this.paths = make("p.raw-paths.mono.muted");
     this.page = page;

@@ -4,18 +4,16 @@ import { getJson, getText, runPath } from "./api.js";
 import { commandLine } from "./commands.js";
 import { copy, showError, toast } from "./frame.js";
 import { openMenu } from "./menu.js";
+import { CRITICAL } from "./outline.js";
 import { remove, rename } from "./run-changes.js";
 import { asMarkdown } from "./step-markdown.js";
 
 /** @import { StepJson } from "./answers" */
-/** @import { RunPage } from "./run.js" */
+/** @import { RunModel } from "./run-model.js" */
 
-/**
- * @param {RunPage} page
- * @param {HTMLElement} button
- */
-export function openRunMenu(page, button) {
-  const step = page.workspace.inspector?.step;
+/** @param {RunModel} page */
+export function openRunMenu(page) {
+  const { step } = page;
   const short = page.id.slice(0, 8);
   const showStep = commandLine("show", `${short} --step ${step?.number}`);
   /** @type {(import("./menu.js").Item | false | null)[]} */
@@ -34,7 +32,7 @@ export function openRunMenu(page, button) {
           { label: "Copy the command", run: () => copy(commandLine("show", short), "Command copied") },
           { label: "Copy the folder's path", run: () => path(page.id).catch(showError) },
         ];
-  openMenu(button, "Copy and more", [
+  openMenu(document.getElementById("run-menu") ?? document.body, "Copy and more", [
     { label: "Copy the link", run: () => copy(location.href, "Link copied") },
     ...selected.filter((item) => item !== null && item !== false),
     { label: "Save as one HTML file", run: () => location.assign(exportAddress(page)) },
@@ -42,8 +40,7 @@ export function openRunMenu(page, button) {
       label: "Rename …",
       run: () =>
         rename(page.id, page.overview?.run_name ?? "", (name) => {
-          if (page.overview) page.overview.run_name = name;
-          page.showOverview();
+          if (page.overview) page.overview = { ...page.overview, run_name: name };
         }),
     },
     { label: "Delete", run: () => remove([page.id], () => {}) },
@@ -81,10 +78,11 @@ export function callNumber(step) {
   return typeof number === "number" ? number : null;
 }
 
-/** The run as one file, filtered as it is shown. @param {RunPage} page */
+/** The run as one file, filtered as it is shown. @param {RunModel} page */
 function exportAddress({ id, route }) {
   const query = new URLSearchParams();
-  if (route.kinds.length > 0) query.set("kind", route.kinds.join(","));
+  const kinds = route.kinds.filter((kind) => kind !== CRITICAL);
+  if (kinds.length > 0) query.set("kind", kinds.join(","));
   if (route.query) query.set("q", route.query);
   return `/r/${id}/export.html${query.size > 0 ? `?${query}` : ""}`;
 }

@@ -117,6 +117,8 @@ export function renderRunRow(element, run, marked, address) {
     cell.hidden = place >= path.length;
     cell.dataset.kind = path[place] ?? "";
   });
+  // A run of ten times the steps has a longer strip, which 10,000 steps fill.
+  parts.path.style.setProperty("--length", `${Math.min(100, 25 * Math.max(1, Math.log10(details?.steps ?? 1)))}%`);
   const isPart = details !== null && !details.is_whole;
   parts.path.classList.toggle("part", isPart);
   say(parts.pathWords, path.length > 0 ? `${isPart ? "First steps" : "Steps"}: ${path.join(", ")}` : "");

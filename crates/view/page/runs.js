@@ -5,6 +5,7 @@ import { commandLine } from "./commands.js";
 import { fill, make } from "./dom.js";
 import { bind, copy, showConnection, showError, startFrame } from "./frame.js";
 import { Grid } from "./grid.js";
+import { KEYS } from "./keys.js";
 import { RunsData } from "./runs-data.js";
 import { createRunRow, renderRunRow } from "./runs-row.js";
 import { RunsFilters } from "./runs-filters.js";
@@ -102,34 +103,23 @@ class RunsPage {
       const run = now();
       if (run) location.assign(this.data.addressOf(run.trace_id));
     };
-    bind("Runs", [
-      ...this.list.keys("run", (by) => this.focus(this.list.kept + by)),
-      [["Enter", "ArrowRight"], "open the run", open],
-      ["/", "search runs", () => this.filters.input.focus()],
-      [["x", " "], "mark for comparing", () => this.mark(now())],
-      ["c", "compare the two marked runs", () => this.compare()],
-      [
-        "y",
-        "rename, delete, copy",
-        () => {
-          const button = this.list.rendered.get(this.list.kept)?.querySelector(".menu-cell button");
-          const run = now();
-          if (button instanceof HTMLElement && run) this.openMenu(run, button);
-        },
-      ],
-      [
-        "Escape",
-        "clear",
-        () => {
-          if (this.marked.size > 0 && document.activeElement !== this.filters.input) {
-            this.unmark();
-          } else {
-            this.filters.clear();
-            this.focus(this.list.kept);
-          }
-        },
-      ],
-    ]);
+    bind(KEYS.runs, {
+      ...this.list.moves((by) => this.focus(this.list.kept + by)),
+      open,
+      find: () => this.filters.input.focus(),
+      mark: () => this.mark(now()),
+      compare: () => this.compare(),
+      menu: () => {
+        const button = this.list.rendered.get(this.list.kept)?.querySelector(".menu-cell button");
+        const run = now();
+        if (button instanceof HTMLElement && run) this.openMenu(run, button);
+      },
+      escape: () => {
+        if (this.marked.size > 0 && document.activeElement !== this.filters.input) return this.unmark();
+        this.filters.clear();
+        this.focus(this.list.kept);
+      },
+    });
     this.filters.input.addEventListener("keydown", (event) => {
       if (event.key !== "Enter" || this.data.table.matching === 0) return;
       event.preventDefault();

@@ -4,6 +4,7 @@ import { initialData, listen } from "./api.js";
 import { capital, fill, make } from "./dom.js";
 import { Filters } from "./filters.js";
 import { bind, showConnection, showError, startFrame } from "./frame.js";
+import { KEYS } from "./keys.js";
 import { Latest } from "./latest.js";
 import { count, counted } from "./units.js";
 
@@ -72,14 +73,14 @@ class StatsPage {
       const place = placeOf(/** @type {Element} */ (event.target));
       if (place) this.setPlace(place);
     });
-    bind("Statistics", [
-      [["j", "ArrowDown"], "next group", () => this.focus(this.place.row + 1)],
-      [["k", "ArrowUp"], "previous group", () => this.focus(this.place.row - 1)],
-      ["b", "group by the next kind", () => this.groupBy(1)],
-      ["B", "group by the previous kind", () => this.groupBy(-1)],
-      ["/", "search runs", () => this.filters.input.focus()],
-      ["Escape", "clear", () => this.filters.set({ q: "", since: "" })],
-    ]);
+    bind(KEYS.stats, {
+      next: () => this.focus(this.place.row + 1),
+      previous: () => this.focus(this.place.row - 1),
+      nextKind: () => this.groupBy(1),
+      previousKind: () => this.groupBy(-1),
+      find: () => this.filters.input.focus(),
+      escape: () => this.filters.set({ q: "", since: "" }),
+    });
     const path = () => `/api/stream?version=${encodeURIComponent(this.stats?.version ?? "")}`;
     listen(path, { change: () => this.ask() }, showConnection);
   }

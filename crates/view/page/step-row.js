@@ -91,7 +91,7 @@ export function renderStepRow(element, index, scene) {
   const failed = columns.isFailed(row);
   const isParent = columns.hasChildren(row);
   const isOpen = !outline.collapsed.has(row);
-  const depth = columns.depth[row];
+  const depth = outline.order ? 0 : columns.depth[row];
   element.dataset.kind = kind;
   element.dataset.row = String(row);
   element.setAttribute("aria-level", String(depth + 1));
@@ -109,7 +109,7 @@ export function renderStepRow(element, index, scene) {
   element.dataset.evidence = evidence(index, scene);
   parts.step.style.setProperty("--depth", String(Math.min(depth, MAX_INDENT_LEVEL)));
   setGlyph(parts.sign, failed && kind !== "run" ? "error" : kind);
-  say(parts.kind, kindWord(kind));
+  say(parts.kind, kind === "llm" && !isFold ? `LLM ${columns.callNumber(row)}` : kindWord(kind));
   say(parts.number, columns.number[row] === 0 ? "" : count(columns.number[row]));
   say(parts.time, scene.absolute ? clock(columns.runStart + columns.start[row]) : offset(columns.start[row]));
   say(parts.name, columns.name(row));
@@ -120,6 +120,8 @@ export function renderStepRow(element, index, scene) {
   const right = Math.min(1, Math.max(0, scale.place(end)));
   parts.bar.style.left = `${left * 100}%`;
   parts.bar.style.width = `${(right - left) * 100}%`;
+  parts.bar.classList.toggle("lane", isParent && !isOpen);
+  parts.bar.style.background = isParent && !isOpen ? lane(columns, row) : "";
   parts.bar.hidden = scale.place(end) < 0 || scale.place(columns.start[row]) > 1;
 }
 
@@ -137,6 +139,7 @@ function renderStep(parts, row, text, { columns, room, now, isOver }) {
   parts.output.classList.toggle("broken", Boolean(text?.failure));
   say(parts.tokens, text?.tokens ?? "");
   parts.tokens.title = text?.cost ?? "";
+  parts.duration.title = columns.hasChildren(row) && length > 0 ? `${duration(columns.ownTime(row))} of its own` : "";
   parts.duration.classList.toggle("ticking", inFlight && !isOver);
   if (inFlight && isOver) say(parts.duration, "");
   else if (inFlight) say(parts.duration, `${duration(now - columns.start[row])}+`);
@@ -177,6 +180,41 @@ function renderFold(parts, row, index, { columns, outline, texts }) {
   parts.tokens.title = "";
   parts.duration.classList.remove("ticking");
   say(parts.duration, time > 0 ? duration(time) : "");
+}
+
+/** Cells that a lane is drawn in. */
+const LANE_CELLS = 120;
+/** The lanes that were drawn, by their rows. @type {WeakMap<Columns, Map<number, string>>} */
+const lanes = new WeakMap();
+
+/**
+ * The steps within a collapsed row over its time: one agent, or one of several at work at once, in one line.
+ * @param {Columns} columns
+ * @param {number} row
+ */
+function lane(columns, row) {
+  const known = lanes.get(columns) ?? new Map();
+  lanes.set(columns, known);
+  const drawn = known.get(row);
+  if (drawn !== undefined) return drawn;
+  const length = Math.max(1, columns.endOf(row) - columns.start[row]);
+  const place = (/** @type {number} */ time) =>
+    Math.min(LANE_CELLS - 1, Math.max(0, Math.floor(((time - columns.start[row]) / length) * LANE_CELLS)));
+  const cells = /** @type {string[]} */ (Array(LANE_CELLS).fill(""));
+  for (let step = row + 1; step < columns.subtreeEnd[row]; step += 1) {
+    if (columns.hasChildren(step)) continue;
+    const kind = columns.isFailed(step) ? "error" : columns.kindName(step);
+    for (let cell = place(columns.start[step]); cell <= place(columns.endOf(step)); cell += 1) {
+      if (cells[cell] !== "error") cells[cell] = kind;
+    }
+  }
+  const stops = cells.map((kind, cell) => {
+    const colour = kind ? `var(--kind-${kind})` : "var(--hairline)";
+    return `${colour} ${((cell * 100) / LANE_CELLS).toFixed(2)}% ${(((cell + 1) * 100) / LANE_CELLS).toFixed(2)}%`;
+  });
+  const gradient = `linear-gradient(90deg, ${stops.join(", ")})`;
+  known.set(row, gradient);
+  return gradient;
 }
 
 /**

@@ -1,17 +1,19 @@
-// The steps of a run as a tree with bars over time: a treegrid of which only the rows on the screen have elements. Which row is selected
-// is reported by `onSelect`; the list keeps it in place, and keeps the focus on it while rows come and go.
+// The steps of a run as a tree with bars over time: a treegrid of which only the rows on the screen have elements. It keeps the selected
+// row in place, and keeps the focus on it while rows come and go.
 
 import { fill, kindWord, make } from "./dom.js";
 import { Grid } from "./grid.js";
 import { createStepRow, renderStepRow } from "./step-row.js";
+import { keep, kept } from "./storage.js";
+import { effect, untracked } from "./store.js";
 import { TimeAxis } from "./time-axis.js";
 import { Timescale } from "./units.js";
 
 /** @import { Columns } from "./columns.js" */
-/** @import { RowText } from "./answers" */
 /** @import { Outline } from "./outline.js" */
-/** @import { CachedList } from "./cached-list.js" */
+/** @import { RunModel, Selection } from "./run-model.js" */
 
+const WIDE_KEY = "tracer-wide-bars";
 /** Rows of ancestors that stay at the upper edge. */
 const MAX_PINNED_ROWS = 3;
 /** A pixel of room at both ends of the time that is shown. */
@@ -21,17 +23,10 @@ const NARROW_CHARACTER_PX = 5;
 /** Characters of a text that are rendered until the width of a row is known. */
 const DEFAULT_TEXT_CHARACTERS = 100;
 
-/**
- * @typedef {object} Options
- * @property {CachedList<RowText>} texts
- * @property {(row: number, open: boolean) => void} onSelect a row was chosen; `open` to show what it holds
- * @property {(seen: [number, number] | null) => void} onSeen which time is on the screen
- */
-
 export class Steps {
-  /** @param {Options} options */
-  constructor(options) {
-    this.options = options;
+  /** @param {RunModel} page */
+  constructor(page) {
+    this.page = page;
     this.axis = new TimeAxis();
     this.pinned = make("div.pinned", { "aria-hidden": "true" });
     const heads = [
@@ -56,13 +51,7 @@ export class Steps {
       renderRow: (element, index) => this.#renderRow(element, index),
       onWindow: (first, last) => this.#onWindow(first, last),
     });
-    this.empty = make("div.empty", { hidden: true });
-    this.element = make("div.steps-pane", null, this.list.element, this.empty);
-    /** @type {Columns | null} */
-    this.columns = null;
-    /** @type {Outline | null} */
-    this.outline = null;
-    this.selected = -1;
+    this.element = make("div.steps-pane", null, this.list.element);
     this.scale = new Timescale(0, 1);
     /** Characters of a text that fit in a row: a browser shapes all of a text, however little of it is seen. */
     this.room = DEFAULT_TEXT_CHARACTERS;
@@ -73,12 +62,53 @@ export class Steps {
       if (isMore) this.list.render(true);
     }).observe(heads[2]);
     this.absolute = false;
-    /** True when no call in flight can end any more. */
-    this.isOver = false;
+    this.isWide = false;
+    this.setWide(kept(() => localStorage, WIDE_KEY) === "1");
     this.now = 0;
     /** @type {Set<number>} */
     this.hits = new Set();
+    /** True when nothing that is in flight will end any more. */
+    this.isOver = false;
+    /** The outline that is listed. @type {Outline | null} */
+    this.outline = null;
+    page.texts.onLoad = () => this.list.schedule(true);
     this.#listen();
+    this.#follow();
+  }
+
+  /** @param {boolean} on whether the bars get half of the width */
+  setWide(on) {
+    this.isWide = on;
+    this.list.element.toggleAttribute("data-wide", on);
+    keep(() => localStorage, WIDE_KEY, on ? "1" : "");
+  }
+
+  #follow() {
+    const { page, list } = this;
+    effect(() => {
+      const { outline, listed } = page;
+      if (!outline || listed < 0) return;
+      untracked(() => {
+        this.now = Math.max(this.now, outline.columns.end);
+        list.reset(outline.length, Math.max(0, this.index));
+        const isFiltered = this.outline !== outline && this.outline?.columns === outline.columns;
+        this.outline = outline;
+        if (page.following) list.show(outline.length - 1);
+        else if (isFiltered) list.show(outline.leavesOut(page.selected) ? 0 : this.index);
+      });
+    });
+    effect(() => {
+      const { selection } = page;
+      untracked(() => this.reach(selection));
+    });
+    effect(() => {
+      if (page.following) untracked(() => list.show(list.length - 1));
+    });
+    effect(() => {
+      this.hits = new Set(page.hits);
+      this.isOver = page.overview !== null && page.overview.run_status !== "running";
+      untracked(() => list.render(true));
+    });
   }
 
   #listen() {
@@ -88,33 +118,19 @@ export class Steps {
       if (!element) return;
       const row = Number(element.dataset.row);
       const index = Number(element.dataset.index);
-      if (target.closest(".toggle") || this.outline?.isFold(index)) this.toggle(row, index);
-      else this.options.onSelect(row, true);
+      if (target.closest(".toggle") || this.page.outline?.isFold(index)) this.toggle(row, index);
+      else this.#select(row, true);
       element.focus({ preventScroll: true });
     });
     this.pinned.addEventListener("click", (event) => {
       const element = /** @type {Element} */ (event.target).closest("[data-row]");
-      if (element instanceof HTMLElement) this.options.onSelect(Number(element.dataset.row), false);
+      if (element instanceof HTMLElement) this.#select(Number(element.dataset.row), false);
     });
   }
 
-  /**
-   * Shows a run, or the same run with more rows.
-   * @param {Columns} columns
-   * @param {Outline} outline
-   */
-  show(columns, outline) {
-    this.columns = columns;
-    this.outline = outline;
-    this.now = Math.max(this.now, columns.end);
-    this.changed();
-  }
-
-  /** Lists the rows after a change of the outline. */
-  changed() {
-    const { outline } = this;
-    if (!outline) return;
-    this.list.reset(outline.length, this.selected >= 0 ? outline.indexOf(this.selected) : 0);
+  /** @param {number} row @param {boolean} open whether to show what it holds */
+  #select(row, open) {
+    this.page.select(row, { focus: true, open });
   }
 
   /**
@@ -122,20 +138,9 @@ export class Steps {
    * @param {number} index
    */
   #renderRow(element, index) {
-    const { columns, outline } = this;
-    if (!columns || !outline) return;
-    renderStepRow(element, index, {
-      columns,
-      outline,
-      texts: this.options.texts,
-      room: this.room,
-      scale: this.scale,
-      absolute: this.absolute,
-      now: this.now,
-      selected: this.selected,
-      hits: this.hits,
-      isOver: this.isOver,
-    });
+    const { columns, outline, texts, selected } = this.page;
+    const { room, scale, absolute, now, hits, isOver } = this;
+    if (columns && outline) renderStepRow(element, index, { columns, outline, texts, selected, room, scale, absolute, now, hits, isOver });
   }
 
   /**
@@ -144,11 +149,11 @@ export class Steps {
    * @returns {boolean} whether the bars are drawn over another time than before
    */
   #onWindow(first, last) {
-    const { columns, outline } = this;
+    const { columns, outline } = this.page;
     if (!columns || !outline || outline.length === 0) return false;
     const rows = [];
     for (let index = first; index <= last; index += 1) rows.push(outline.rowAt(index));
-    this.options.texts.need(rows);
+    this.page.texts.need(rows);
     this.#pin(rows[0] ?? 0, columns);
     const isAll = first === 0 && last === outline.length - 1;
     const scale = this.#scaleOf(rows, isAll, columns, outline);
@@ -157,7 +162,7 @@ export class Steps {
       this.scale = scale;
       this.axis.show(scale);
     }
-    this.options.onSeen(isAll ? null : [scale.from, scale.to]);
+    this.page.seen = isAll ? null : [scale.from, scale.to];
     return isOther;
   }
 
@@ -215,20 +220,17 @@ export class Steps {
     );
   }
 
-  /**
-   * Selects a row and brings it onto the screen.
-   * @param {number} row
-   * @param {{ focus?: boolean, center?: boolean }} [how]
-   */
-  select(row, { focus = false, center = false } = {}) {
-    const { outline } = this;
-    if (!outline || outline.length === 0) return;
-    const takesFocus = focus || this.list.hasFocus;
-    const revealed = outline.reveal(row);
-    this.selected = row;
-    const index = outline.indexOf(row);
-    if (revealed) this.changed();
-    this.list.moveTo(index, { focus: takesFocus, how: center || revealed ? "center" : "nearest" });
+  /** Brings the selected row onto the screen. @param {Selection} selection */
+  reach({ row, focus = false, center = false }) {
+    if (row < 0 || !this.page.outline) return;
+    const takesFocus = (focus && this.page.route.view === "steps") || this.list.hasFocus;
+    this.list.moveTo(this.index, { focus: takesFocus, how: center ? "center" : "nearest" });
+  }
+
+  /** Shows them again, at the selected row. @param {boolean} focus */
+  show(focus) {
+    this.list.measure();
+    this.reach({ row: this.page.selected, focus });
   }
 
   /** @returns {HTMLElement | undefined} the row that takes the focus: the selected one, or the first on the screen */
@@ -236,9 +238,10 @@ export class Steps {
     return this.list.rendered.get(this.list.kept) ?? this.list.rendered.get(this.list.first);
   }
 
-  /** @returns {number} position of the selected row in the list, 0 when none is selected */
+  /** @returns {number} position of the selected row in the list, -1 when none is selected */
   get index() {
-    return this.outline && this.selected >= 0 ? this.outline.indexOf(this.selected) : -1;
+    const { outline, selected } = this.page;
+    return outline && selected >= 0 ? outline.indexOf(selected) : -1;
   }
 
   /**
@@ -246,10 +249,9 @@ export class Steps {
    * @param {number} by
    */
   move(by) {
-    const { outline } = this;
+    const { outline } = this.page;
     if (!outline || outline.length === 0) return;
-    const index = Math.min(outline.length - 1, Math.max(0, this.index + by));
-    this.options.onSelect(outline.rowAt(index), false);
+    this.#select(outline.rowAt(Math.min(outline.length - 1, Math.max(0, this.index + by))), false);
   }
 
   /**
@@ -257,21 +259,19 @@ export class Steps {
    * @param {number} row
    * @param {number} [index]
    */
-  toggle(row, index = this.outline?.indexOf(row) ?? -1) {
-    const { outline, columns } = this;
-    if (!outline || !columns) return;
-    if (outline.isFold(index)) outline.unfolded.add(row);
-    else if (!columns.hasChildren(row)) return;
-    else if (!outline.collapsed.delete(row)) outline.collapsed.add(row);
-    outline.update();
-    this.changed();
+  toggle(row, index = this.page.outline?.indexOf(row) ?? -1) {
+    this.page.relist((outline) => {
+      if (outline.isFold(index)) outline.unfolded.add(row);
+      else if (outline.columns.hasChildren(row) && !outline.collapsed.delete(row)) outline.collapsed.add(row);
+    });
   }
 
   /** Marks the rows of what is in flight as going on until now. @param {number} now microseconds from the start of the run */
   tick(now) {
     this.now = now;
+    const { outline, columns } = this.page;
     for (const [index, element] of this.list.rendered) {
-      if (this.outline && this.columns?.isInFlight(this.outline.rowAt(index))) this.#renderRow(element, index);
+      if (outline && columns?.isInFlight(outline.rowAt(index))) this.#renderRow(element, index);
     }
   }
 }

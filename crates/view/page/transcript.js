@@ -9,7 +9,7 @@ import { counted, duration } from "./units.js";
 import { differencesView, shownValue } from "./values.js";
 
 /** @import { TurnAnswer } from "./answers" */
-/** @import { RunPage } from "./run.js" */
+/** @import { RunModel } from "./run-model.js" */
 
 const STEPS_PER_PART = 20;
 /** A larger result is folded. */
@@ -17,7 +17,7 @@ const MAX_OPEN_RESULT_BYTES = 600;
 
 export class Transcript {
   /**
-   * @param {RunPage} page
+   * @param {RunModel} page
    * @param {"state"} [kind] of the steps, where not all are shown
    */
   constructor(page, kind) {

@@ -2,10 +2,10 @@
 
 import { glyph, kindWord, make } from "./dom.js";
 
-/** @import { RunPage } from "./run.js" */
+/** @import { RunModel } from "./run-model.js" */
 
 /**
- * @param {RunPage} page
+ * @param {RunModel} page
  * @param {{ row: number | null, number: number, kind: string, name?: string, failed?: boolean }} step
  * @param {(string | false | null)[]} facts
  * @param {...(Parameters<typeof make>[2])} content

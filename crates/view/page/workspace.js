@@ -1,19 +1,16 @@
-// The place below the tools: the open view at the left, what the selected step holds at the right, and the splitter between them. The
-// address of the page holds all of that, and what is filtered and searched, so that a copied link shows the same.
+// The place below the tools: the open view at the left, what the selected step holds at the right, and the splitter between them.
 
 import { commandLine } from "./commands.js";
 import { fill, make } from "./dom.js";
 import { showError } from "./frame.js";
-import { runPanel } from "./run-about.js";
 import { keep, kept } from "./storage.js";
+import { effect, untracked } from "./store.js";
 import { bytes } from "./units.js";
 
-/** @import { Overview } from "./answers" */
-/** @import { RunPage } from "./run.js" */
+/** @import { RunModel, Selection } from "./run-model.js" */
+/** @import { Steps } from "./steps.js" */
+/** @import { View } from "./route.js" */
 
-export const VIEWS = /** @type {const} */ (["steps", "transcript", "state", "compare", "raw"]);
-
-/** @typedef {typeof VIEWS[number]} View */
 /**
  * Any view but the steps.
  * @typedef {object} OtherView
@@ -22,83 +19,27 @@ export const VIEWS = /** @type {const} */ (["steps", "transcript", "state", "com
  * @property {() => void | Promise<void>} show
  * @property {(number: number) => void} [reveal] brings a step into sight
  */
-/**
- * @typedef {object} Route
- * @property {View} view
- * @property {string} at event that is selected
- * @property {string} tab of the inspector
- * @property {string[]} kinds that are listed; none lists all
- * @property {string} query what is searched for
- * @property {[number, number] | null} range microseconds from the start of the run
- * @property {boolean} folding whether repeats are folded
- * @property {string} against run, or `baseline:` and a name, that is compared with
- */
 
-/**
- * @param {string} [search]
- * @returns {Route}
- */
-export function readRoute(search = location.search) {
-  const query = new URLSearchParams(search);
-  const [from, to] = [query.get("t0"), query.get("t1")].map((text) => (text === null || text === "" ? NaN : Number(text)));
-  return {
-    view: VIEWS.find((view) => view === query.get("view")) ?? "steps",
-    at: query.get("at") ?? "",
-    tab: query.get("tab") ?? "",
-    kinds: (query.get("kind") ?? "").split(",").filter(Boolean),
-    query: query.get("q") ?? "",
-    range: from < to ? [from, to] : null,
-    folding: query.get("fold") !== "0",
-    against: query.get("against") ?? "",
-  };
-}
-
-/**
- * @param {Route} route
- * @returns {string} the address, without what is as always
- */
-export function address(route) {
-  const query = new URLSearchParams();
-  if (route.view !== "steps") query.set("view", route.view);
-  if (route.at) query.set("at", route.at);
-  if (route.tab) query.set("tab", route.tab);
-  if (route.kinds.length > 0) query.set("kind", route.kinds.join(","));
-  if (route.query) query.set("q", route.query);
-  if (route.range) {
-    query.set("t0", String(Math.round(route.range[0])));
-    query.set("t1", String(Math.round(route.range[1])));
-  }
-  if (!route.folding) query.set("fold", "0");
-  if (route.against) query.set("against", route.against);
-  const text = query.toString();
-  return location.pathname + (text ? `?${text}` : "");
-}
-
-/**
- * Writes a route into the address bar: a new view can be gone back from, a new selection cannot.
- * @param {Route} route
- * @param {boolean} [push]
- */
-export function writeRoute(route, push = false) {
-  const next = address(route);
-  if (next === location.pathname + location.search) return;
-  if (push) history.pushState(null, "", next);
-  else history.replaceState(null, "", next);
-}
+/** Makes a view when it is opened first. @type {Record<Exclude<View, "steps">, (page: RunModel) => Promise<OtherView>>} */
+const MAKE_VIEW = {
+  transcript: async (page) => new (await import("./transcript.js")).Transcript(page),
+  state: async (page) => new (await import("./transcript.js")).Transcript(page, "state"),
+  compare: async (page) => new (await import("./comparison-tab.js")).ComparisonTab(page),
+  raw: async (page) => new (await import("./raw.js")).RawView(page),
+};
 
 const SPLIT_KEY = "tracer-split";
 /** A step loads once the selection rests, so that holding an arrow key loads one step and not all. */
 const SELECTION_DELAY_MS = 60;
 
 export class Workspace {
-  /** @param {RunPage} page */
-  constructor(page) {
+  /** @param {RunModel} page @param {Steps} steps */
+  constructor(page, steps) {
     this.page = page;
-    this.view = make(
-      "div.view",
-      { id: "view", role: "tabpanel", "aria-labelledby": "view-tab-steps" },
-      page.route.view === "steps" && page.steps.element,
-    );
+    this.steps = steps;
+    /** What is said in the place of the steps. */
+    this.notice = make("div.empty", { hidden: true });
+    this.view = make("div.view", { id: "view", role: "tabpanel" });
     this.splitter = make("div.splitter", {
       role: "separator",
       tabindex: 0,
@@ -111,17 +52,28 @@ export class Workspace {
     this.element = make("div.workspace", null, this.view, this.splitter, this.side);
     /** @type {import("./inspector.js").Inspector | null} */
     this.inspector = null;
-    /** @type {any} */
-    this.loaded = null;
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     this.timer = undefined;
     /** @type {Map<View, OtherView>} */
     this.views = new Map();
-    this.shown = /** @type {View} */ ("steps");
-    /** The overview that is shown, to skip equal updates. */
-    this.shownOverview = "";
+    /** True once a view was opened: a page that has just been opened leaves the focus where it is. */
+    this.isOpened = false;
     this.#listen();
     this.#split(Number(kept(() => localStorage, SPLIT_KEY)) || 62);
+    effect(() => this.#showNotice());
+    effect(() => {
+      const { view } = page.route;
+      if (view !== this.view.dataset.view) untracked(() => this.#showView(view));
+    });
+    effect(() => {
+      const { selection } = page;
+      // What holds a step is closed until one is selected.
+      this.element.classList.toggle("alone", selection.row < 0 || page.route.view === "compare" || page.route.view === "raw");
+    });
+    effect(() => {
+      const { selection } = page;
+      if (selection.row >= 0) untracked(() => this.#showStep(selection));
+    });
   }
 
   /**
@@ -157,126 +109,70 @@ export class Workspace {
     });
   }
 
-  /** Shows what the run holds, until a step is selected. */
-  showRun() {
-    const { selected, overview } = this.page;
-    if (selected >= 0 || !overview) return;
-    const shown = JSON.stringify([overview.totals, overview.run_status, overview.loops, overview.environment]);
-    if (shown === this.shownOverview) return;
-    this.shownOverview = shown;
-    fill(
-      this.side,
-      make(
-        "div.step-panel",
-        { tabindex: 0, role: "region", "aria-label": "The run" },
-        make("h2.unseen", null, "The run"),
-        runPanel(this.page),
-      ),
-    );
-  }
-
-  /** @param {Overview | null} overview */
-  showLoading(overview) {
-    const size = overview?.log_bytes ? ` of ${bytes(overview.log_bytes)}` : "";
-    this.#announce(make("p", null, `Reading the run${size} …`));
-  }
-
-  /**
-   * Says something in the place of the view.
-   * @param {HTMLElement[]} content
-   */
-  #announce(...content) {
-    const { element, empty } = this.page.steps;
-    if (element.isConnected) {
-      empty.hidden = false;
-      fill(empty, ...content);
+  /** Says why there are no steps, or none yet. */
+  #showNotice() {
+    const { failure, columns, outline, isSlow, overview, id } = this.page;
+    this.notice.hidden = !failure && (columns ? (outline?.length ?? 0) > 0 : !isSlow);
+    if (this.notice.hidden) return;
+    if (failure) {
+      fill(
+        this.notice,
+        make("p", null, make("strong", null, "This run cannot be read. "), failure instanceof Error ? failure.message : String(failure)),
+        make("p", null, "What is wrong with it: ", make("code", null, commandLine("validate-trace", id.slice(0, 8)))),
+      );
+    } else if (columns) {
+      const isRunning = overview?.run_status === "running";
+      fill(this.notice, make("p", null, isRunning ? "No step has finished yet; they appear here as they do." : "This run has no steps."));
     } else {
-      fill(this.view, make("div.empty", null, ...content));
+      fill(this.notice, make("p", null, `Reading the run${overview?.log_bytes ? ` of ${bytes(overview.log_bytes)}` : ""} …`));
     }
   }
 
-  hideLoading() {
-    const { empty } = this.page.steps;
-    empty.hidden = (this.page.outline?.length ?? 0) > 0;
-    fill(
-      empty,
-      make(
-        "p",
-        null,
-        this.page.overview?.run_status === "running" ? "No step has finished yet; they appear here as they do." : "This run has no steps.",
-      ),
-    );
-  }
-
-  /** @param {unknown} error */
-  showFailure(error) {
-    this.#announce(
-      make("p", null, make("strong", null, "This run cannot be read. "), error instanceof Error ? error.message : String(error)),
-      make("p", null, "What is wrong with it: ", make("code", null, commandLine("validate-trace", this.page.id.slice(0, 8)))),
-    );
-  }
-
-  /**
-   * @param {View} view
-   * @param {boolean} [focus] whether the view may take the focus; a page that has just been opened leaves it where it is
-   */
-  async showView(view, focus = true) {
-    this.shown = view;
-    this.page.tools.showFilters();
+  /** @param {View} view */
+  async #showView(view) {
+    this.view.dataset.view = view;
     this.view.setAttribute("aria-labelledby", `view-tab-${view}`);
-    this.element.classList.toggle("alone", view === "compare" || view === "raw");
-    const hadFocus = focus && (this.view.contains(document.activeElement) || document.activeElement === document.body);
+    const { activeElement } = document;
+    const takesFocus = this.isOpened && (this.view.contains(activeElement) || activeElement === document.body);
+    this.isOpened = true;
     if (view === "steps") {
-      const { steps, selected } = this.page;
-      if (steps.element.isConnected) return;
-      this.view.replaceChildren(steps.element);
-      steps.list.measure();
-      if (selected >= 0) steps.select(selected, { focus: hadFocus });
-      else if (hadFocus) this.focusView();
-      return;
+      this.view.replaceChildren(this.notice, this.steps.element);
+      if (this.page.outline) this.steps.show(takesFocus);
+    } else {
+      try {
+        const made = this.views.get(view) ?? (await MAKE_VIEW[view](this.page));
+        this.views.set(view, made);
+        if (this.page.route.view !== view) return;
+        this.view.replaceChildren(this.notice, made.element);
+        await made.show();
+      } catch (error) {
+        return showError(error);
+      }
     }
-    try {
-      const made = this.views.get(view) ?? (await (await import("./views.js")).makeView(view, this.page));
-      this.views.set(view, made);
-      if (this.shown !== view) return;
-      this.view.replaceChildren(made.element);
-      await made.show();
-      if (hadFocus) this.focusView();
-    } catch (error) {
-      showError(error);
-    }
+    if (takesFocus) this.focusView();
   }
 
   /** Puts the focus into the open view, so that it is never lost. */
   focusView() {
-    const { steps } = this.page;
-    const made = this.views.get(this.shown);
-    const place = this.shown === "steps" ? steps.place : (made?.scroller ?? made?.element);
+    const made = this.views.get(this.page.route.view);
+    const place = made ? (made.scroller ?? made.element) : this.steps.place;
     place?.focus({ preventScroll: true });
   }
 
-  /** Takes the answer about a step that is here already. @param {any} step */
-  putStep(step) {
-    this.loaded = step;
-  }
-
-  /**
-   * Shows what a row holds.
-   * @param {number} row
-   * @param {boolean} open whether a narrow page shows it in the place of the steps
-   */
-  showStep(row, open) {
+  /** Shows what the selected row holds. @param {Selection} selection */
+  #showStep({ row, focus = false, open = false, isChosen = false }) {
+    const { page } = this;
+    if (focus && document.activeElement === document.body) this.focusView();
     if (open) this.element.classList.add("open");
-    this.views.get(this.shown)?.reveal?.(this.page.columns?.number[row] ?? 0);
+    this.views.get(page.route.view)?.reveal?.(page.columns?.number[row] ?? 0);
     clearTimeout(this.timer);
     const load = async () => {
       try {
         if (!this.inspector) {
           const { Inspector } = await import("./inspector.js");
-          this.inspector = new Inspector(this.page, this.side);
+          this.inspector = new Inspector(page, this.side, () => this.close());
         }
-        await this.inspector.show(row, this.loaded?.row === row ? this.loaded : null);
-        this.loaded = null;
+        await this.inspector.show(row, isChosen);
       } catch (error) {
         showError(error);
       }
@@ -292,8 +188,7 @@ export class Workspace {
     const covered = getComputedStyle(this.side).position === "fixed";
     const wasOpen = this.element.classList.contains("open") && covered;
     this.element.classList.remove("open");
-    if (wasOpen && this.shown === "steps") this.page.steps.select(this.page.selected, { focus: true });
-    else if (wasOpen) this.focusView();
+    if (wasOpen) this.focusView();
     return wasOpen;
   }
 }

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { eventually, openPage, useBrowser } from "../harness/browser.js";
 import { openRun, ROWS, viewRuns } from "../harness/pages.js";
-import { llm, span, time } from "../harness/runs.js";
+import { llm, span, time, tool } from "../harness/runs.js";
 import { failed, looped, ok } from "../harness/samples.js";
 
 const inspector = (page) => page.locator("#inspector");
@@ -57,11 +57,47 @@ describe("a step in full", () => {
     const links = inspector(page).getByRole("button", { name: /^#\d+/ }).or(inspector(page).getByRole("link", { name: /^#\d+/ }));
     await links.first().waitFor();
     await eventually(async () => assert.match(await inspector(page).innerText(), /evidence\s*#2\s*#3\s*#4\s*then again\s*#6\s*#7/));
-    await eventually(async () => assert.match(await inspector(page).innerText(), /identical/i));
+    await eventually(async () => assert.match(await inspector(page).innerText(), /search_kb, 5 times, with identical arguments and results/));
     await links.nth(1).click();
     const selected = page.locator(`${ROWS}[aria-selected=true]`);
     await page.waitForURL(/at=0000000000000004/);
     await eventually(async () => assert.match(await selected.innerText(), /search_kb/));
+  });
+
+  test("shows a picture as a picture, and rows of a table as a table", async (t) => {
+    const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+    const { page } = await openStep(t, { name: "seeing", children: (id) => {
+      const content = [{ type: "text", text: "What is it?" }, { type: "image_url", image_url: { url: `data:image/png;base64,${png}` } }];
+      const asked = llm(id, 2, "demo-model", "", "A dot.");
+      asked.events[0].attributes = { content: JSON.stringify({ messages: [{ role: "user", content }] }), format: "json" };
+      return [asked, tool(id, 3, "look_up", {}, [{ id: 1, name: "Ada" }, { id: 2, name: "Bo" }])];
+    } }, 2);
+    const picture = inspector(page).locator("img.picture");
+    await eventually(async () => assert.equal(await picture.evaluate((img) => img.naturalWidth), 1));
+    await page.keyboard.press("j");
+    await eventually(async () => assert.deepEqual(await inspector(page).locator(".value-table thead th").allInnerTexts(), ["", "id", "name"]));
+  });
+
+  test("finds a field in a large value and copies its path", async (t) => {
+    const orders = Array.from({ length: 40 }, (_, number) => ({ number, to: { town: number === 31 ? "Oslo" : "Bergen" } }));
+    const { page } = await openStep(t, { name: "orders", children: (id) => [tool(id, 2, "list_orders", {}, { orders })] }, 2);
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    await inspector(page).getByRole("searchbox", { name: "Find in this value" }).fill("oslo");
+    await inspector(page).locator(".value-hits button").click();
+    await eventually(async () => assert.equal(await page.evaluate(() => navigator.clipboard.readText()), "orders[31].to.town"));
+  });
+
+  test("of a model is compared with any other call, whose messages that are gone are counted", async (t) => {
+    const { page } = await openStep(t, { name: "chat", children: (id) => [["a", "b"], ["a", "b", "c"], ["a", "x"]].map((said, index) => {
+      const made = llm(id, index + 2, "demo-model", "", `answer ${index}`);
+      const messages = said.map((content) => ({ role: "user", content }));
+      made.events[0].attributes = { content: JSON.stringify({ messages }), format: "json" };
+      return made;
+    }) }, 4);
+    await inspector(page).getByText("Parts from #2 after 1 message, so that no cache has what follows:").waitFor();
+    await inspector(page).getByText("2 messages of #2 gone").waitFor();
+    await inspector(page).getByRole("combobox", { name: "Compared with" }).selectOption({ label: "against #1" });
+    await inspector(page).getByText("1 message of #1 gone").waitFor();
   });
 
   test("of the run tells how it was started", async (t) => {

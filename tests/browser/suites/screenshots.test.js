@@ -30,8 +30,29 @@ const open = (address) => async (page, { viewer, ...runs }) => {
   await page.waitForTimeout(600);
 };
 
+/** The widths at which each page is shown, in both themes: beside each other in one picture. */
+const WIDTHS = [1440, 1024, 390];
+const HEIGHT = 620;
+const SCALE = 0.4;
+
+/** Several pictures as one: a row for each theme. */
+async function montage(t, pictures, file) {
+  const page = await openPage(t, { viewport: { width: Math.ceil(SCALE * WIDTHS.reduce((sum, width) => sum + width, 40)), height: Math.ceil(SCALE * 2 * HEIGHT) + 24 } });
+  await page.setContent("<body style='margin:4px;display:flex;flex-wrap:wrap;gap:8px;background:#888'></body>");
+  for (const { bytes, width } of pictures) {
+    await page.evaluate(async ([data, shown]) => {
+      const img = Object.assign(new Image(shown), { src: `data:image/png;base64,${data}` });
+      document.body.append(img);
+      await img.decode();
+    }, [bytes.toString("base64"), width * SCALE]);
+  }
+  return page.screenshot(file);
+}
+
 const PICTURES = [
-  { name: "runs", look: { viewport: { width: 1280, height: 340 } }, take: open(() => "/") },
+  { name: "runs", isMontage: true, take: open(() => "/") },
+  { name: "stats", isMontage: true, take: open(() => "/stats?by=tool") },
+  { name: "run-widths", isMontage: true, take: open(({ looped }) => `/r/${looped}`) },
   { name: "run", take: async (page, runs) => {
     await open(({ good }) => `/r/${good}`)(page, runs);
     for (const key of ["j", "j", "j", "j", "Enter"]) await page.keyboard.press(key);
@@ -42,8 +63,7 @@ const PICTURES = [
     await page.keyboard.press("Enter");
   } },
   { name: "transcript", take: open(({ good }) => `/r/${good}?view=transcript`) },
-  { name: "compare", take: open(({ good, looped }) => `/diff/${good}/${looped}`) },
-  { name: "narrow", look: { viewport: { width: 390, height: 800 } }, take: open(({ looped }) => `/r/${looped}`) },
+  { name: "compare", isMontage: true, take: open(({ good, looped }) => `/diff/${good}/${looped}`) },
   { name: "exported", take: async (page, { dataDir, good }) => {
     const file = path.join(dataDir, "run.html");
     await tracer(dataDir, "export", good, "--format", "html", "--out", file);
@@ -57,12 +77,26 @@ describe("the pictures of the documentation", () => {
   test("show pages of real runs that have no fault", async (t) => {
     const runs = await demo(t);
     if (WRITES) await mkdir(IMAGES, { recursive: true });
-    for (const { name, look, take } of PICTURES) {
-      const page = await openPage(t, { viewport: { width: 1280, height: 760 }, ...look });
-      await take(page, runs);
-      await page.waitForTimeout(500);
-      const picture = await page.screenshot(WRITES ? { path: path.join(IMAGES, `${name}.png`) } : {});
-      assert.ok(picture.length > 10_000, `${name} is almost empty`);
+    for (const { name, isMontage, take } of PICTURES) {
+      const file = WRITES ? { path: path.join(IMAGES, `${name}.png`) } : {};
+      const shoot = async (look, options = {}) => {
+        const page = await openPage(t, look);
+        await take(page, runs);
+        await page.waitForTimeout(500);
+        const bytes = await page.screenshot(options);
+        assert.ok(bytes.length > 10_000, `${name} is almost empty`);
+        return { bytes, width: look.viewport.width };
+      };
+      if (!isMontage) {
+        await shoot({ viewport: { width: 1280, height: 760 } }, file);
+        continue;
+      }
+      const pictures = [];
+      for (const colorScheme of ["light", "dark"]) {
+        for (const width of WIDTHS) pictures.push(await shoot({ colorScheme, viewport: { width, height: HEIGHT } }));
+      }
+      const { length } = await montage(t, pictures, file);
+      assert.ok(length < 200_000, `${name} has ${length} bytes`);
     }
   });
 

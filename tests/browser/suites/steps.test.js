@@ -158,6 +158,26 @@ describe("the steps", () => {
     await eventually(async () => assert.ok((await input.textContent()).length > length));
   });
 
+  test("are one lane for each agent when all is collapsed, and get half the width when wanted", async (t) => {
+    const { page } = await openRun(t, ok);
+    const bars = page.locator(".steps .row.head .bars");
+    const before = await bars.evaluate((cell) => cell.clientWidth);
+    await page.keyboard.press("o");
+    const lane = page.locator(`${ROWS}[data-kind=span] .span-bar.lane`);
+    await eventually(async () => assert.match(await lane.evaluate((bar) => bar.style.background), /kind-tool/));
+    await page.keyboard.press("w");
+    await eventually(async () => assert.ok((await bars.evaluate((cell) => cell.clientWidth)) > 2 * before));
+  });
+
+  test("are sorted by what they took, and the order is in the address", async (t) => {
+    const { page } = await openRun(t, ok);
+    await page.getByRole("combobox", { name: "Order" }).selectOption("duration");
+    await eventually(async () => assert.equal((await names(page))[0], "lookup_customer"));
+    await page.waitForURL(/sort=duration/);
+    await page.reload();
+    await eventually(async () => assert.equal((await names(page))[0], "lookup_customer"));
+  });
+
   test("zoom to a range that is dragged on the minimap, and back", async (t) => {
     const { page } = await openRun(t, large(200, 3));
     const box = await page.locator(".minimap").first().boundingBox();
