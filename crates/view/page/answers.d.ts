@@ -15,6 +15,11 @@ export type CallChange = "same" | "changed" | "added" | "removed" | "moved" | "r
 
 export type CheckOutcome = "failed" | "undecided" | "passed" | "reported";
 
+export type ComparedCall = {
+  event_id: string;
+  number: number;
+};
+
 export type CostReport = {
   known_usd: number;
   replayed_calls: number;
@@ -129,9 +134,10 @@ export type InFlight = {
 };
 
 export type LlmCallJson = {
+  compared: ComparedCall | null;
   heading: string;
   messages: Array<MessageAnswer>;
-  previous: string | null;
+  removed: Array<MessageAnswer>;
   response: Array<MessageAnswer>;
   tools_offered: Array<OfferedTool>;
 };
@@ -148,7 +154,12 @@ export type LoopReport = {
   facts: Array<LoopFact>;
   next: EvidenceJson | null;
   number: number;
-  title: string;
+  sentence: string;
+};
+
+export type MediaJson = {
+  type: string;
+  url: string;
 };
 
 export type MessageAnswer = {
@@ -223,6 +234,7 @@ export type PartAnswer = {
   head?: string;
   html?: string;
   label?: string;
+  media?: MediaJson;
   name?: string;
   size: number;
   tail?: string;

@@ -183,12 +183,12 @@ let pending = "";
 
 /** @returns {boolean} whether single-letter keys are switched off (WCAG 2.1.4) */
 export function lettersOff() {
-  return kept(() => localStorage, OFF) === "1";
+  return kept(OFF) === "1";
 }
 
 /** @param {boolean} off */
 export function setLettersOff(off) {
-  keep(() => localStorage, OFF, off ? "1" : "0");
+  keep(OFF, off ? "1" : "0");
 }
 
 /**

@@ -79,7 +79,7 @@ class RunsPage {
   comeBack() {
     const entry = performance.getEntriesByType("navigation")[0];
     if (!(entry instanceof PerformanceNavigationTiming) || entry.type !== "back_forward") return;
-    const place = this.data.placeOf(kept(() => sessionStorage, LAST_RUN_KEY));
+    const place = this.data.placeOf(kept(LAST_RUN_KEY, "sessionStorage"));
     if (place >= 0) this.focus(place);
   }
 
@@ -125,7 +125,7 @@ class RunsPage {
       event.preventDefault();
       this.focus(this.list.kept);
     });
-    addEventListener("pagehide", () => keep(() => sessionStorage, LAST_RUN_KEY, now()?.trace_id ?? ""));
+    addEventListener("pagehide", () => keep(LAST_RUN_KEY, now()?.trace_id ?? "", "sessionStorage"));
     setInterval(() => !document.hidden && this.data.refresh(this.list.first, this.list.last), REFRESH_INTERVAL_MS);
     // Whatever was recorded since the table was made comes first.
     const path = () => `/api/stream?version=${encodeURIComponent(this.data.table.version)}`;

@@ -63,7 +63,7 @@ export class Steps {
     }).observe(heads[2]);
     this.absolute = false;
     this.isWide = false;
-    this.setWide(kept(() => localStorage, WIDE_KEY) === "1");
+    this.setWide(kept(WIDE_KEY) === "1");
     this.now = 0;
     /** @type {Set<number>} */
     this.hits = new Set();
@@ -80,7 +80,7 @@ export class Steps {
   setWide(on) {
     this.isWide = on;
     this.list.element.toggleAttribute("data-wide", on);
-    keep(() => localStorage, WIDE_KEY, on ? "1" : "");
+    keep(WIDE_KEY, on ? "1" : "");
   }
 
   #follow() {

@@ -1,26 +1,28 @@
 // The browser's storage. It can be switched off: the page works without.
 
+/** @typedef {"localStorage" | "sessionStorage"} StorageName */
+
 /**
- * @param {() => Storage} storage a function, since a browser may refuse even to name it
  * @param {string} key
+ * @param {StorageName} [storage]
  * @returns {string} empty when nothing is kept
  */
-export function kept(storage, key) {
+export function kept(key, storage = "localStorage") {
   try {
-    return storage().getItem(key) ?? "";
+    return globalThis[storage].getItem(key) ?? "";
   } catch {
     return "";
   }
 }
 
 /**
- * @param {() => Storage} storage
  * @param {string} key
  * @param {string} value
+ * @param {StorageName} [storage]
  */
-export function keep(storage, key, value) {
+export function keep(key, value, storage = "localStorage") {
   try {
-    storage().setItem(key, value);
+    globalThis[storage].setItem(key, value);
   } catch {
     // The value lasts for this page only.
   }

@@ -13,7 +13,7 @@ export function startTheme() {
     if (!(event.target instanceof Element) || !event.target.closest("[data-theme-toggle]")) return;
     const shown = document.documentElement.dataset.theme ?? "system";
     const next = THEMES[(THEMES.indexOf(shown) + 1) % THEMES.length] ?? "system";
-    keep(() => localStorage, KEY, next);
+    keep(KEY, next);
     apply(next);
   });
   // Another tab changed it.
@@ -31,6 +31,6 @@ function apply(theme) {
 
 /** The theme that was chosen, or that of the system. */
 function stored() {
-  const theme = kept(() => localStorage, KEY);
+  const theme = kept(KEY);
   return THEMES.includes(theme) ? theme : "system";
 }

@@ -106,7 +106,9 @@ export function valueView(value, path = "", depth = 0) {
     list.append(row);
   };
   showFrom(0);
-  const shown = columns ? table("table.value-table", ["", ...columns], /** @type {HTMLTableSectionElement} */ (list)) : list;
+  const shown = columns
+    ? table("table.value-table", [make("span.unseen", null, "Row"), ...columns], /** @type {HTMLTableSectionElement} */ (list))
+    : list;
   return depth === 0 && leaves(value, "", MIN_SEARCHED).length === MIN_SEARCHED ? make("div", null, search(value), shown) : shown;
 }
 

@@ -59,7 +59,7 @@ export class Workspace {
     /** True once a view was opened: a page that has just been opened leaves the focus where it is. */
     this.isOpened = false;
     this.#listen();
-    this.#split(Number(kept(() => localStorage, SPLIT_KEY)) || 62);
+    this.#split(Number(kept(SPLIT_KEY)) || 62);
     effect(() => this.#showNotice());
     effect(() => {
       const { view } = page.route;
@@ -91,7 +91,7 @@ export class Workspace {
   /** @param {number} percent of the width that the view gets from now on */
   setSplit(percent) {
     const split = this.#split(percent);
-    keep(() => localStorage, SPLIT_KEY, String(split));
+    keep(SPLIT_KEY, String(split));
   }
 
   #listen() {

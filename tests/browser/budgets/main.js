@@ -1,6 +1,7 @@
 // Measures the viewer against its budgets and prints a table. Called by `benches -- view`.
 import { cp, mkdtemp, rm, stat } from "node:fs/promises";
 import { execFileSync } from "node:child_process";
+import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { chromium } from "playwright-core";
@@ -26,6 +27,9 @@ const TWO_FRAMES = 33.5;
 /** What first rows may take, in milliseconds, by the number of spans. */
 const FIRST_ROWS = new Map([[1_000, 150], [10_000, 250], [100_000, 600], [1_000_000, 3_000]]);
 
+/** What first rows may take, as a multiple of an empty page in the same browser. */
+const TIMES_EMPTY = new Map([[1_000, 2.2], [10_000, 3], [100_000, 5], [1_000_000, 22]]);
+
 const plan = given();
 const rows = [];
 const program = process.env.CHROMIUM ?? "/usr/bin/chromium";
@@ -34,6 +38,11 @@ const flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking
 const bare = await BareBrowser.start(program, [...flags, "--window-size=1400,900"]);
 /** Uses them. */
 const browser = await chromium.launch({ executablePath: program, args: flags });
+
+/** An empty page, which costs what the browser itself costs. */
+const empty = createServer((_, response) => response.setHeader("Content-Type", "text/html").end("<!doctype html><title>empty</title><p>empty"));
+await new Promise((resolve) => empty.listen(0, "127.0.0.1", () => resolve(undefined)));
+const emptyPage = `http://127.0.0.1:${empty.address().port}/`;
 
 /** Repeats a measurement and gives the median of each of its numbers. */
 async function repeated(measure) {
@@ -82,6 +91,7 @@ async function run(spans) {
   const found = await repeated(async () => {
     const server = await tracerView(plan.tracer, dataDir);
     const url = server.address(`/r/${RUN}`);
+    const nothing = await bare.opening(emptyPage, "p");
     const first = await bare.opening(url, ROWS, { whole: WHOLE });
     const again = await bare.opening(url, ROWS, { whole: WHOLE });
     const { page, context } = await opened(browser, url, ROWS);
@@ -93,11 +103,12 @@ async function run(spans) {
     const memory = await peakMemory(server.pid);
     await server.close();
     const task = Math.max(first.longestTask, again.longestTask);
-    return { cold: first.firstRows, all: first.whole, warm: again.firstRows, task, keys, frame, nodes, renderer, memory };
+    return { times: first.firstRows / nothing.firstRows, cold: first.firstRows, all: first.whole, warm: again.firstRows, task, keys, frame, nodes, renderer, memory };
   });
   const other = await python(spans, dataDir);
   rows.push(
     { measure: `${reported} spans: first rows`, value: found.cold, limit: FIRST_ROWS.get(spans), unit: "ms", python: other.firstRows },
+    { measure: `${reported} spans: first rows, of an empty page`, value: found.times, limit: TIMES_EMPTY.get(spans), unit: "×" },
     { measure: `${reported} spans: all rows`, value: found.all, unit: "ms" },
     { measure: `${reported} spans: first rows, opened again`, value: found.warm, limit: isLarge ? 1_200 : FIRST_ROWS.get(spans), unit: "ms" },
     { measure: `${reported} spans: longest task`, value: found.task, limit: isLarge ? 100 : 50, unit: "ms", python: other.task },
@@ -133,5 +144,6 @@ await store();
 for (const spans of plan.spans) await run(spans);
 await live();
 if (plan.spans.includes(1_000)) await exported();
+empty.close();
 await Promise.all([browser.close(), bare.close()]);
 console.log(`\n${report(rows, { markdown: plan.markdown, withPython: plan.python !== undefined })}`);

@@ -4,7 +4,11 @@ import { describe, test } from "node:test";
 import { assertAccessible, LOOKS } from "../harness/axe.js";
 import { eventually, openPage, useBrowser } from "../harness/browser.js";
 import { ROWS, viewRuns } from "../harness/pages.js";
+import { tool } from "../harness/runs.js";
 import { damaged, empty, failed, looped, ok, running } from "../harness/samples.js";
+
+/** A result that is shown as a table, in a value that can be searched. */
+const tabular = { name: "tabular", children: (id) => [tool(id, 2, "look_up", {}, { rows: Array.from({ length: 15 }, (_, number) => ({ number, name: "Ada" })) })] };
 
 describe("accessibility", () => {
   useBrowser();
@@ -12,10 +16,10 @@ describe("accessibility", () => {
   for (const look of LOOKS) {
     const reported = `${look.colorScheme}, ${look.viewport.width} px`;
     test(`axe finds nothing on any page: ${reported}`, async (t) => {
-      const { viewer, ids } = await viewRuns(t, [ok, failed, looped, running, damaged, empty]);
+      const { viewer, ids } = await viewRuns(t, [ok, failed, looped, running, damaged, empty, tabular]);
       const page = await openPage(t, { ...look, allow: /404/ });
       const paths = ["/", "/?q=nothing", "/stats", "/stats?by=tool", "/stats?by=error&q=nothing", ...ids.map((id) => `/r/${id}`), ...["transcript", "state", "compare", "raw"].map((view) => `/r/${ids[0]}?view=${view}`),
-        `/r/${ids[1]}?at=0000000000000004`, `/r/${ids[2]}?at=0000000000000006`, `/r/${ids[0]}?at=0000000000000003`, `/diff/${ids[0]}/${ids[2]}`, "/r/ffffffffffff"];
+        `/r/${ids[1]}?at=0000000000000004`, `/r/${ids[2]}?at=0000000000000006`, `/r/${ids[0]}?at=0000000000000003`, `/r/${ids[6]}?at=0000000000000002&sort=duration`, `/diff/${ids[0]}/${ids[2]}`, "/r/ffffffffffff"];
       for (const path of paths) {
         await page.goto(viewer.origin + path);
         await page.waitForTimeout(250);

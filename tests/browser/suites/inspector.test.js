@@ -75,7 +75,7 @@ describe("a step in full", () => {
     const picture = inspector(page).locator("img.picture");
     await eventually(async () => assert.equal(await picture.evaluate((img) => img.naturalWidth), 1));
     await page.keyboard.press("j");
-    await eventually(async () => assert.deepEqual(await inspector(page).locator(".value-table thead th").allInnerTexts(), ["", "id", "name"]));
+    await eventually(async () => assert.deepEqual(await inspector(page).locator(".value-table thead th").allInnerTexts(), ["Row", "id", "name"]));
   });
 
   test("finds a field in a large value and copies its path", async (t) => {

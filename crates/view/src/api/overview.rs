@@ -34,7 +34,7 @@ pub(crate) struct Overview {
     origin: Option<String>,
     /// The verdict in one sentence.
     sentence: String,
-    /// Its counts, in words.
+    /// Its counts in words, but those of nothing.
     facts: Vec<String>,
     /// Its tags, each as `key=value`.
     tags: Vec<String>,
@@ -132,7 +132,11 @@ pub(crate) fn of(run: &OpenRun) -> Result<Overview, ApiError> {
         run_status: run.steps.status.as_str(),
         origin: run.origin.clone(),
         sentence: head.sentence(&steps),
-        facts: head.facts(),
+        facts: head
+            .facts()
+            .into_iter()
+            .filter(|fact| !fact.starts_with("0 "))
+            .collect(),
         tags: head.tag_words(),
         first_cause: cause.map(|step| step.record.event_id.clone()),
         heaviest: heaviest(run),
