@@ -79,7 +79,7 @@ describe("it takes", () => {
     const { page } = await openRun(t, chat);
     const user = counted(page);
     await user.click(page.getByRole("group", { name: "Kinds of steps" }).getByRole("button", { name: "LLM" }));
-    await user.click(page.locator(ROWS).filter({ hasText: "answer 17" }));
+    await user.click(page.locator(ROWS).filter({ hasText: "LLM 17" }));
     await says(page, "#inspector", /question 17/);
     await says(page, "#inspector", /16 earlier messages/);
     user.took(3);

@@ -152,7 +152,7 @@ impl Loop<'_> {
         if names.is_empty() || !self.likeness.is_loop() {
             return self.title();
         }
-        let mut sentence = format!("{}, {} times", names.join(", then "), self.repetitions.len());
+        let sentence = format!("{}, {} times", names.join(", then "), self.repetitions.len());
         let facts = self.differences();
         let mut labels: Vec<&str> = facts.iter().map(|fact| fact.label).collect();
         labels.sort_unstable();
@@ -162,10 +162,10 @@ impl Loop<'_> {
                 .iter()
                 .all(|fact| fact.label != *label || fact.is_identical())
         });
-        if !labels.is_empty() {
-            sentence += &format!(", with identical {}", labels.join(" and "));
+        if labels.is_empty() {
+            return sentence;
         }
-        sentence
+        format!("{sentence}, with identical {}", labels.join(" and "))
     }
 
     /// The facts that the sentence leaves open.
