@@ -90,9 +90,10 @@ impl MediaJson {
     fn of(media: &Media, place: &StepAddress) -> Option<Self> {
         let data = base64_of(media)?;
         let named = media.media_type.as_deref()?;
-        let media_type = match named.contains('/') {
-            true => named.to_owned(),
-            false => format!("{}/{named}", media.kind.as_str()),
+        let media_type = if named.contains('/') {
+            named.to_owned()
+        } else {
+            format!("{}/{named}", media.kind.as_str())
         };
         SHOWN_MEDIA.contains(&media_type.as_str()).then(|| Self {
             url: place.media_url(&key(data)),
