@@ -1,7 +1,7 @@
 //! What recorders, spans, runs, guards and `#[trace]` leave in a run directory, within one process.
 //!
 //! All tests share the process, and with it the list of live runs: each records within a run of its own, and gives its
-//! context to the threads and tasks that it starts. What needs the process for itself is a binary of its own.
+//! context to the threads and tasks that it starts. What needs the process for itself is in `one_at_a_time`.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,13 +1,10 @@
 //! With batching on, what waits is written while the program does nothing, by one thread for all runs; without batching there
 //! is no thread.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
-#![cfg(target_os = "linux")]
-
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::MutexGuard;
 
 use tracer_sdk::settings::Flush;
 use tracer_sdk::{RunGuard, tool_call};
@@ -15,10 +12,9 @@ use tracer_tests::{DataDir, Program, wait_until};
 
 const TRACED: &str = env!("CARGO_BIN_EXE_traced");
 
-/// The tests of this file count the threads of their process: one test at a time.
+/// Takes the turn once no thread of another test is left.
 fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let alone = crate::take_turns();
     wait_until("the thread of the test before ends", || flushers() == 0);
     alone
 }

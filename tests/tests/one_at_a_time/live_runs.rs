@@ -1,11 +1,5 @@
 //! Records of threads and tasks without a context: with exactly one live run in the process they attach to it and are
 //! marked, otherwise they are counted and kept nowhere.
-//!
-//! A binary of its own, whose tests take turns: how many runs are live concerns the whole process.
-
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
-
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use allocation_counter::measure;
 use tracer_sdk::format::EventType;
@@ -15,10 +9,7 @@ use tracer_sdk::{
 };
 use tracer_tests::DataDir;
 
-fn take_turns() -> MutexGuard<'static, ()> {
-    static TURN: Mutex<()> = Mutex::new(());
-    TURN.lock().unwrap_or_else(PoisonError::into_inner)
-}
+use crate::take_turns;
 
 /// Runs on a thread that was given no context.
 fn elsewhere<T: Send>(work: impl FnOnce() -> T + Send) -> T {

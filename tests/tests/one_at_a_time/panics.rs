@@ -1,13 +1,10 @@
 //! Panics: each is recorded by every span that it unwinds through, with its own message, never with that of a panic that
 //! was caught before.
 //!
-//! A binary of its own, one test after the other: a message is believed only while no other thread panics.
-
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
+//! A message is believed only while no other thread panics.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use futures_util::FutureExt;
 use serde_json::Value;
@@ -15,12 +12,7 @@ use tracer_sdk::format::{EventType, RecordedStatus};
 use tracer_sdk::{Run, RunGuard, TraceFutureExt, span, tool_call, trace};
 use tracer_tests::DataDir;
 
-static ALONE: Mutex<()> = Mutex::new(());
-
-/// Waits until no other test panics.
-fn alone() -> MutexGuard<'static, ()> {
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
+use crate::take_turns;
 
 const NO_WORDS: &str = "the thread panicked";
 
@@ -127,7 +119,7 @@ fn traced(work: fn()) {
 
 #[test]
 fn every_panic_keeps_its_own_message() {
-    let _alone = alone();
+    let _turn = take_turns();
     for (name, way) in WAYS {
         let data = DataDir::new();
         let run = || data.run("closure").in_scope(way);
@@ -168,7 +160,7 @@ fn every_panic_keeps_its_own_message() {
 
 #[test]
 fn a_guard_records_the_words_of_no_other_panic() {
-    let _alone = alone();
+    let _turn = take_turns();
     for (name, way) in WAYS {
         let data = DataDir::new();
         let run = || {
@@ -209,7 +201,7 @@ fn ends(data: &DataDir, names: &[&str]) -> Vec<(String, String)> {
 
 #[test]
 fn a_panic_below_a_manual_guard_is_its_end() {
-    let _alone = alone();
+    let _turn = take_turns();
     let data = DataDir::new();
     let run = || {
         let _guard = data.run("guard").start();
@@ -235,7 +227,7 @@ fn a_panic_below_a_manual_guard_is_its_end() {
 
 #[test]
 fn a_call_in_a_poll_that_panics_has_panicked() {
-    let _alone = alone();
+    let _turn = take_turns();
     let data = DataDir::new();
     let work = data.run("agent").instrument(async {
         let _tool = tool_call("search").start().unwrap();
@@ -253,7 +245,7 @@ fn a_call_in_a_poll_that_panics_has_panicked() {
 #[test]
 fn a_call_that_anothers_panic_drops_is_cancelled() {
     const DROPPED: &str = "the call was dropped before it had a result";
-    let _alone = alone();
+    let _turn = take_turns();
     let data = DataDir::new();
     let run = || {
         let guard = data.run("guard").start();
@@ -277,7 +269,7 @@ fn a_call_that_anothers_panic_drops_is_cancelled() {
 #[test]
 fn a_payload_that_is_no_text_has_the_words_of_no_other_panic() {
     const NO_TEXT: &str = "a panic whose payload is not text";
-    let _alone = alone();
+    let _turn = take_turns();
     let ways: [(&str, fn()); 3] = [
         ("resumed", || {
             caught("old");
@@ -311,7 +303,7 @@ fn a_payload_that_is_no_text_has_the_words_of_no_other_panic() {
 
 #[test]
 fn threads_panics_are_not_the_guards() {
-    let _alone = alone();
+    let _turn = take_turns();
     let data = DataDir::new();
     let run = || {
         let guard = data.run("guard").start();
@@ -326,7 +318,7 @@ fn threads_panics_are_not_the_guards() {
 
 #[test]
 fn a_plain_panic_keeps_message_and_frames() {
-    let _alone = alone();
+    let _turn = take_turns();
     let data = DataDir::new();
     let run = || {
         let _guard = data.run("guard").start();
@@ -352,7 +344,7 @@ fn a_plain_panic_keeps_message_and_frames() {
 
 #[test]
 fn a_resumed_panic_keeps_its_message() {
-    let _alone = alone();
+    let _turn = take_turns();
     let data = DataDir::new();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -369,7 +361,7 @@ fn a_resumed_panic_keeps_its_message() {
 
 #[test]
 fn a_panic_is_recorded_by_every_open_span() {
-    let _alone = alone();
+    let _turn = take_turns();
     let data = DataDir::new();
     let run = || {
         let _outer = data.run("outer").start();
@@ -396,7 +388,7 @@ fn a_panic_is_recorded_by_every_open_span() {
 
 #[test]
 fn a_panic_caught_inside_a_run_does_not_end_it() {
-    let _alone = alone();
+    let _turn = take_turns();
     let data = DataDir::new();
     let run = data.run("resilient").start();
     caught("caught");

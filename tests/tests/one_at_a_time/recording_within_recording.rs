@@ -1,13 +1,11 @@
 //! Code of the program that a recorder calls may itself record: a `Serialize`, a `Display`, a file system. What it
 //! records is dropped and counted; nothing waits for itself. The allocator has a package of its own, `tests/allocator`.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
-
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::io;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use serde::{Serialize, Serializer};
 use tracer_sdk::testing::file_systems::{Disk, FileIdentity, FileSystem, OpenFile, OpenMode};
@@ -17,11 +15,7 @@ use tracer_sdk::{
 };
 use tracer_tests::DataDir;
 
-/// The panic hook, and how many runs are live, concern the whole process.
-fn take_turns() -> MutexGuard<'static, ()> {
-    static TURN: Mutex<()> = Mutex::new(());
-    TURN.lock().unwrap_or_else(PoisonError::into_inner)
-}
+use crate::take_turns;
 
 thread_local! {
     static OUTER: RefCell<Option<RunGuard>> = const { RefCell::new(None) };
