@@ -20,16 +20,6 @@ const COARSE_CLOCK: Duration = Duration::from_secs(3);
 const BYTES: usize = 80;
 
 /// Identity, size and times of the files of a run; a file that is missing has none.
-///
-/// ```
-/// use tracer_catalog::FilesStamp;
-///
-/// let run = tempfile::tempdir()?;
-/// let before = FilesStamp::of(run.path(), true);
-/// std::fs::write(run.path().join("spans.jsonl"), "{}\n")?;
-/// assert_ne!(FilesStamp::of(run.path(), true), before);
-/// # Ok::<(), std::io::Error>(())
-/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FilesStamp {
     bytes: Vec<u8>,

@@ -9,17 +9,6 @@ const RATIO: f64 = 1.01;
 
 /// The durations of calls, each in the bucket of those that are within a percent of it. Sums of them are exact to the
 /// bucket, in whatever order they are added.
-///
-/// ```
-/// use tracer_catalog::Latencies;
-///
-/// let mut latencies = Latencies::default();
-/// for milliseconds in 1..=100 {
-///     latencies.add(milliseconds * 1_000);
-/// }
-/// let half = latencies.percentile(50.0).expect("there are calls");
-/// assert!(half.abs_diff(50_000) <= 250);
-/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Latencies {
     buckets: BTreeMap<u16, u64>,

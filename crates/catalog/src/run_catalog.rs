@@ -41,25 +41,6 @@ pub struct MatchProgress {
 }
 
 /// The runs that a query selects.
-///
-/// ```
-/// use tracer_catalog::query::Condition;
-/// use tracer_catalog::{FactsStore, RunOrder};
-/// use tracer_insight::status::RunStatus;
-/// use tracer_insight::units::now;
-/// use tracer_runs::CancelToken;
-/// use tracer_sdk::testing::capture;
-///
-/// let folder = tempfile::tempdir()?;
-/// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-/// let cancel = CancelToken::default();
-/// let runs = FactsStore::new(folder.path()).survey()?.open(&cancel, |_| ())?;
-/// let selection = runs.select(&"tool:search".parse()?, true, now(), &cancel, |_| ())?;
-/// assert_eq!(runs.count(&selection)?, 1);
-/// let failed = selection.with(Condition::Status(vec![RunStatus::Failed]));
-/// assert_eq!(runs.page(&failed, RunOrder::default(), 0, 20)?, []);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug, Clone)]
 pub struct SelectedRuns {
     filter: SqlFilter,
@@ -104,10 +85,6 @@ pub struct RunOrder {
 }
 
 /// The number of runs, without any one of them.
-///
-/// ```
-/// assert_eq!(tracer_catalog::RunCensus::default().ids.len(), 0);
-/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RunCensus {
     /// The runs, in no order.
@@ -121,20 +98,6 @@ pub struct RunCensus {
 }
 
 /// All runs of a store, as they were at one instant: those of this machine, and of the bucket that is read as well.
-///
-/// ```
-/// use tracer_catalog::FactsStore;
-/// use tracer_insight::status::RunStatus;
-/// use tracer_runs::CancelToken;
-/// use tracer_sdk::testing::capture;
-///
-/// let folder = tempfile::tempdir()?;
-/// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-/// let runs = FactsStore::new(folder.path()).survey()?.open(&CancelToken::default(), |_| ())?;
-/// let census = runs.census(true)?;
-/// assert_eq!((census.ids.len(), census.statuses[&RunStatus::Ok]), (1, 1));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug)]
 pub struct RunCatalog {
     /// Runs that are missing because reading was cancelled.
@@ -494,20 +457,6 @@ impl RunCatalog {
 
     /// The runs whose facts do not exclude them, the newest first, for a [`search`](Self::search) of their steps.
     ///
-    /// ```
-    /// use tracer_insight::units::now;
-    /// use tracer_runs::CancelToken;
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let survey = tracer_catalog::FactsStore::new(folder.path()).survey()?;
-    /// let runs = survey.open(&CancelToken::default(), |_| ())?;
-    /// assert_eq!(runs.candidates(&"tool:search refund".parse()?, false, now())?.len(), 1);
-    /// assert_eq!(runs.candidates(&"tool:fetch refund".parse()?, false, now())?.len(), 0);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Errors
     ///
     /// [`DatabaseError`]: the database cannot be read.
@@ -580,23 +529,6 @@ impl RunCatalog {
 
     /// The statistics of the selected runs, as a whole and by group.
     ///
-    /// ```
-    /// use tracer_catalog::FactsStore;
-    /// use tracer_catalog::stats::Grouping;
-    /// use tracer_insight::units::now;
-    /// use tracer_runs::CancelToken;
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let cancel = CancelToken::default();
-    /// let runs = FactsStore::new(folder.path()).survey()?.open(&cancel, |_| ())?;
-    /// let selection = runs.select(&"tool:search".parse()?, true, now(), &cancel, |_| ())?;
-    /// let stats = runs.stats(&selection, Some(Grouping::Tool))?;
-    /// assert_eq!((stats.all.runs, stats.groups[0].calls), (1, 1));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Errors
     ///
     /// [`DatabaseError`]: the database cannot be read.
@@ -631,22 +563,6 @@ impl RunCatalog {
     }
 
     /// The threads of these runs.
-    ///
-    /// ```
-    /// use tracer_catalog::{FactsStore, RunOrder};
-    /// use tracer_insight::units::now;
-    /// use tracer_runs::CancelToken;
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let cancel = CancelToken::default();
-    /// let runs = FactsStore::new(folder.path()).survey()?.open(&cancel, |_| ())?;
-    /// let all = runs.select(&"".parse()?, true, now(), &cancel, |_| ())?;
-    /// let newest = runs.page(&all, RunOrder::default(), 0, 20)?;
-    /// assert_eq!(runs.threads(&newest, false)?.place(&newest[0]), None, "it is alone");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// # Errors
     ///

@@ -17,13 +17,6 @@ const MAX_CALLED_COLUMNS: usize = 32;
 tracer_sdk::words! {
     /// A column of a list of runs, and what runs are sorted by. Numbers come from the largest to the smallest, runs whose number
     /// is not known last; names from A to Z.
-    ///
-    /// ```
-    /// use tracer_catalog::RunColumn;
-    ///
-    /// assert_eq!(RunColumn::from_word("tokens"), Some(RunColumn::Tokens));
-    /// assert_eq!(RunColumn::from_word("size"), None);
-    /// ```
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
     pub enum RunColumn in tracer_catalog {
         /// Its start; the newest first.

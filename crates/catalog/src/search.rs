@@ -35,13 +35,6 @@ const COLUMNS_BEFORE: usize = 30;
 
 tracer_sdk::words! {
     /// The order of the hits of a search, from the largest to the smallest.
-    ///
-    /// ```
-    /// use tracer_catalog::SearchOrder;
-    ///
-    /// assert_eq!(SearchOrder::from_word("cost"), Some(SearchOrder::Cost));
-    /// assert_eq!(SearchOrder::from_word("size"), None);
-    /// ```
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum SearchOrder in tracer_catalog {
         /// The cost of the model call.

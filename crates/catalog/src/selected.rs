@@ -17,17 +17,6 @@ impl FactsStore {
     /// without one; of this machine, and of the bucket that is read as well. The files of one in a bucket need not be here:
     /// see [`FactsStore::files`].
     ///
-    /// ```
-    /// use tracer_catalog::FactsStore;
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let store = FactsStore::new(folder.path());
-    /// assert_eq!(store.select(Some("captured"))?, store.select(None)?);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Errors
     ///
     /// [`SelectError::NoRuns`] when there is none at all, [`SelectError::NotFound`] with those of this machine that are nearest,

@@ -13,27 +13,6 @@ use crate::query::StepQuery;
 const BLOCK_BYTES: u64 = 1024 * 1024;
 
 /// The rows of an opened run that may match a query: those whose lines hold its longest text, whatever the case there.
-///
-/// ```
-/// use tracer_catalog::StepScan;
-/// use tracer_catalog::query::StepQuery;
-/// use tracer_insight::run_steps::RunSteps;
-/// use tracer_runs::RunStore;
-/// use tracer_sdk::prices::Prices;
-/// use tracer_sdk::testing::capture;
-///
-/// let folder = tempfile::tempdir()?;
-/// capture(|| {
-///     tracer_sdk::tool_call("search").args(&"Refund").record();
-///     tracer_sdk::tool_call("search").args(&"shipping").record();
-/// })
-/// .save(folder.path())?;
-/// let directory = RunStore::new(folder.path()).newest()?;
-/// let (steps, query) = (RunSteps::open(directory, Prices::default()), "args~refund".parse()?);
-/// let scan = StepScan::new(&steps, &query);
-/// assert_eq!(scan.candidates(0, steps.index.bytes_read())?.len(), 1);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug)]
 pub struct StepScan<'a> {
     steps: &'a RunSteps,

@@ -18,21 +18,6 @@ use crate::mirror::{FetchError, RunLease, TeamStore};
 use crate::run_row::{self, RunRow, status_now};
 
 /// The facts of the runs of a data directory.
-///
-/// ```
-/// use tracer_catalog::FactsStore;
-/// use tracer_runs::CancelToken;
-/// use tracer_sdk::testing::capture;
-///
-/// let folder = tempfile::tempdir()?;
-/// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-/// let survey = FactsStore::new(folder.path()).survey()?;
-/// let runs = survey.open(&CancelToken::default(), |_| ())?;
-/// let id = runs.census(true)?.ids[0];
-/// let run = runs.run(id)?.expect("it is there");
-/// assert_eq!((run.row.name.as_deref(), run.row.tool_calls), (Some("captured"), 1));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug, Clone)]
 pub struct FactsStore {
     runs: RunStore,
@@ -89,18 +74,6 @@ impl ListedRun {
     }
 
     /// A run by its metadata alone.
-    ///
-    /// ```
-    /// use tracer_catalog::{ListedRun, RunColumn};
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let summary = &tracer_runs::RunStore::new(folder.path()).list()?[0];
-    /// let run = ListedRun::of_summary(summary);
-    /// assert_eq!((RunColumn::Name.field(&run), run.is_read()), ("captured".to_owned(), false));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn of_summary(summary: &RunSummary) -> Self {
         Self::new(summary.directory.clone(), run_row::of_summary(summary))
@@ -124,18 +97,6 @@ impl ListedRun {
     }
 
     /// Returns whether its log was read: of any other run only the metadata is known.
-    ///
-    /// ```
-    /// use tracer_catalog::FactsStore;
-    /// use tracer_runs::RunStore;
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let run = &FactsStore::read(RunStore::new(folder.path()).list_directories()?)[0];
-    /// assert!(run.is_read() && run.row.steps == 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn is_read(&self) -> bool {
         self.row.cost.is_some()

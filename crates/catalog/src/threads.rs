@@ -18,18 +18,6 @@ pub struct PlaceInThread<'a> {
 }
 
 /// The threads of runs: those that share a session or conversation ID. A run that is alone in its session is in none.
-///
-/// ```
-/// use tracer_catalog::{FactsStore, RunThreads};
-/// use tracer_runs::RunStore;
-/// use tracer_sdk::testing::capture;
-///
-/// let folder = tempfile::tempdir()?;
-/// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-/// let run = FactsStore::read(RunStore::new(folder.path()).list_directories()?).remove(0);
-/// assert_eq!(RunThreads::default().place(&run), None);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug, Clone, Default)]
 pub struct RunThreads {
     /// Of each run in a thread, its number there, and of how many.

@@ -20,29 +20,10 @@ pub const MAX_TAG_VALUE_BYTES: usize = 256;
 ///
 /// A tag is recorded as the attribute `tracer.tag.KEY` of the root, its value redacted as every text is.
 /// `tracer list tag:commit=3f2a` finds runs by it, and `tracer stats --by commit` or `--by tag` groups them.
-///
-/// ```
-/// use tracer_sdk::format::Tags;
-///
-/// let mut tags = Tags::default();
-/// tags.set("commit", "3f2a")?;
-/// assert_eq!(tags.get("commit"), Some("3f2a"));
-/// # Ok::<(), tracer_sdk::format::InvalidTag>(())
-/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tags(BTreeMap<String, String>);
 
 /// Why something is not a tag.
-///
-/// ```
-/// use tracer_sdk::format::{InvalidTag, Tags};
-///
-/// assert_eq!(Tags::default().set("two words", "x"), Err(InvalidTag::Key));
-/// assert_eq!(
-///     InvalidTag::Key.to_string(),
-///     "the key of a tag has 1 to 64 bytes, and no space, comma, `=` or control character"
-/// );
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InvalidTag {
@@ -75,16 +56,6 @@ impl std::error::Error for InvalidTag {}
 impl Tags {
     /// Sets a tag, in place of another one of its key. A value that is longer than [`MAX_TAG_VALUE_BYTES`] is cut.
     ///
-    /// ```
-    /// use tracer_sdk::format::Tags;
-    ///
-    /// let mut tags = Tags::default();
-    /// tags.set("team", "search")?;
-    /// tags.set("team", "billing")?;
-    /// assert_eq!(tags.iter().collect::<Vec<_>>(), [("team", "billing")]);
-    /// # Ok::<(), tracer_sdk::format::InvalidTag>(())
-    /// ```
-    ///
     /// # Errors
     ///
     /// [`InvalidTag`] for a key that no tag has, and when there are [`MAX_TAGS`] others.
@@ -108,16 +79,6 @@ impl Tags {
 
     /// Sets the tag that a text describes: `key=value`.
     ///
-    /// ```
-    /// use tracer_sdk::format::{InvalidTag, Tags};
-    ///
-    /// let mut tags = Tags::default();
-    /// tags.set_text("commit=3f2a")?;
-    /// assert_eq!(tags.get("commit"), Some("3f2a"));
-    /// assert_eq!(tags.set_text("commit"), Err(InvalidTag::NoValue));
-    /// # Ok::<(), InvalidTag>(())
-    /// ```
-    ///
     /// # Errors
     ///
     /// [`InvalidTag`] for what is no tag, and for one too many.
@@ -128,15 +89,6 @@ impl Tags {
 
     /// The tags of the environment variable `TRACER_TAGS`, `key=value` with commas between, and what is wrong with the first
     /// that is not one. A comma within a value is written `%2C`, and a percent sign before two hexadecimal digits `%25`.
-    ///
-    /// ```
-    /// use tracer_sdk::format::{InvalidTag, Tags};
-    ///
-    /// let (tags, problem) = Tags::from_variable("commit=3f2a, note=first%2C second, nonsense");
-    /// assert_eq!(tags.get("note"), Some("first, second"));
-    /// assert_eq!(problem, Some(InvalidTag::NoValue));
-    /// assert_eq!(tags.to_variable(), "commit=3f2a,note=first%2C second");
-    /// ```
     #[must_use]
     pub fn from_variable(text: &str) -> (Self, Option<InvalidTag>) {
         let mut tags = Self::default();
@@ -152,11 +104,6 @@ impl Tags {
     }
 
     /// The value of `TRACER_TAGS` that means these tags.
-    ///
-    /// ```
-    /// let (tags, _) = tracer_sdk::format::Tags::from_variable("b=2,a=1");
-    /// assert_eq!(tags.to_variable(), "a=1,b=2");
-    /// ```
     #[must_use]
     pub fn to_variable(&self) -> String {
         let encoded = |text: &str| text.replace('%', "%25").replace(',', "%2C");
@@ -168,14 +115,6 @@ impl Tags {
     }
 
     /// Adds the tags of others, which win over those of the same key; what is too much is left out.
-    ///
-    /// ```
-    /// use tracer_sdk::format::Tags;
-    ///
-    /// let (mut tags, _) = Tags::from_variable("team=search,commit=3f2a");
-    /// tags.extend(&Tags::from_variable("team=billing").0);
-    /// assert_eq!(tags.to_variable(), "commit=3f2a,team=billing");
-    /// ```
     pub fn extend(&mut self, others: &Self) {
         for (key, value) in others.iter() {
             // They are tags already: one can only be one too many.
@@ -184,35 +123,18 @@ impl Tags {
     }
 
     /// The value of a tag.
-    ///
-    /// ```
-    /// assert_eq!(tracer_sdk::format::Tags::default().get("commit"), None);
-    /// ```
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&str> {
         self.0.get(key).map(String::as_str)
     }
 
     /// The tags by their keys.
-    ///
-    /// ```
-    /// let (tags, _) = tracer_sdk::format::Tags::from_variable("b=2,a=1");
-    /// assert_eq!(tags.iter().next(), Some(("a", "1")));
-    /// ```
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(key, value)| (key.as_str(), value.as_str()))
     }
 
     /// The tags among the attributes of a span of any emitter: long ones are cut, and those past the limit are left
     /// out.
-    ///
-    /// ```
-    /// use tracer_sdk::format::Tags;
-    ///
-    /// let attributes = serde_json::json!({"tracer.tag.commit": "3f2a", "tracer.run_name": "agent"});
-    /// let tags = Tags::of_attributes(attributes.as_object().unwrap());
-    /// assert_eq!(tags.iter().collect::<Vec<_>>(), [("commit", "3f2a")]);
-    /// ```
     #[must_use]
     pub fn of_attributes(attributes: &Map<String, Value>) -> Self {
         let mut tags = Self::default();
@@ -233,10 +155,6 @@ impl Tags {
     }
 
     /// True where there is none.
-    ///
-    /// ```
-    /// assert!(tracer_sdk::format::Tags::default().is_empty());
-    /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

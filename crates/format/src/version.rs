@@ -4,12 +4,6 @@
 pub const SPEC_VERSION: &str = "0.2.0";
 
 /// Level of support for a declared version.
-///
-/// ```
-/// use tracer_sdk::format::{SPEC_VERSION, Support, support};
-///
-/// assert_eq!(support(Some(SPEC_VERSION)), Support::Current);
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Support {
     /// `0.2.x`: the current contract.
@@ -21,15 +15,6 @@ pub enum Support {
 }
 
 /// Support for a run that declares `version`; `None` is a `meta.json` without a version.
-///
-/// ```
-/// use tracer_sdk::format::{Support, support};
-///
-/// assert_eq!(support(Some("0.2.7")), Support::Current);
-/// assert_eq!(support(Some("0.2")), Support::Legacy);
-/// assert_eq!(support(None), Support::Legacy);
-/// assert_eq!(support(Some("0.3.0")), Support::Unsupported);
-/// ```
 #[must_use]
 pub fn support(version: Option<&str>) -> Support {
     let Some(version) = version else {

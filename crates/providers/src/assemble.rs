@@ -25,16 +25,6 @@ pub struct Assembled {
 /// Puts a response together from its bytes.
 ///
 /// What cannot be read is left out; what could be read is kept, also of a stream that was cut at any byte.
-///
-/// ```
-/// use tracer_providers::{ModelApi, assemble};
-///
-/// let stream = b"data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hel\"}}]}\n\n\
-///     data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"lo\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
-/// let answer = assemble(ModelApi::ChatCompletions, "text/event-stream", stream);
-/// assert_eq!(answer.body["choices"][0]["message"]["content"], "Hello");
-/// assert!(answer.is_complete);
-/// ```
 #[must_use]
 pub fn assemble(api: ModelApi, content_type: &str, bytes: &[u8]) -> Assembled {
     let frames = divide(content_type, bytes);

@@ -109,18 +109,6 @@ impl RequestFacts {
 
 impl ResponseFacts {
     /// Reads the facts from an assembled answer.
-    ///
-    /// ```
-    /// use serde_json::json;
-    /// use tracer_providers::{ModelApi, ResponseFacts, assemble};
-    ///
-    /// let body = json!({"id": "msg_1", "model": "claude", "stop_reason": "end_turn", "content": [],
-    ///     "usage": {"input_tokens": 10, "cache_read_input_tokens": 90, "output_tokens": 5}});
-    /// let answer = assemble(ModelApi::Messages, "application/json", body.to_string().as_bytes());
-    /// let facts = ResponseFacts::from_answer(&answer);
-    /// assert_eq!(facts.usage.prompt_tokens, Some(100)); // cached tokens included, as everywhere
-    /// assert_eq!(facts.finish_reasons, ["end_turn"]);
-    /// ```
     #[must_use]
     pub fn from_answer(answer: &Assembled) -> Self {
         let body = &answer.body;

@@ -29,15 +29,6 @@ const LAST_EVENTS: [&str; 6] = [
 
 impl Vendor {
     /// The answer that events make, in the order in which they came; a whole answer is one event.
-    ///
-    /// ```
-    /// use serde_json::json;
-    /// use tracer_providers::Vendor;
-    ///
-    /// let events = ["Hel", "lo"].map(|text| json!({"choices": [{"index": 0, "delta": {"content": text}}]}));
-    /// let answer = Vendor::OpenAi.answer(events.to_vec());
-    /// assert_eq!(answer.body["choices"][0]["message"]["content"], "Hello");
-    /// ```
     #[must_use]
     pub fn answer(self, events: Vec<Value>) -> Assembled {
         let api = self.api(&events);
@@ -53,14 +44,6 @@ impl Vendor {
     }
 
     /// The events in a text: one as JSON, or lines of server-sent events as they arrived. The end's sentinel is none.
-    ///
-    /// ```
-    /// use tracer_providers::Vendor;
-    ///
-    /// assert_eq!(Vendor::events_of_text("data: {\"choices\": []}\n\n").len(), 1);
-    /// assert_eq!(Vendor::events_of_text("{\"choices\": []}").len(), 1);
-    /// assert!(Vendor::events_of_text("[DONE]").is_empty());
-    /// ```
     #[must_use]
     pub fn events_of_text(text: &str) -> Vec<Value> {
         divide("", text.as_bytes()).values

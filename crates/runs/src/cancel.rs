@@ -14,72 +14,28 @@ thread_local! {
 ///
 /// A reading [`within`](Self::within) it fails soon after it was cancelled: before the next file is opened, and before the
 /// next quarter of a megabyte of a log. Discard the results of such a reading, errors included.
-///
-/// ```
-/// use tracer_runs::{CancelToken, RunReader, Strictness};
-/// use tracer_sdk::testing::capture;
-///
-/// let folder = tempfile::tempdir()?;
-/// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-/// let token = CancelToken::default();
-/// assert!(token.within(|| RunReader::open(&directory, Strictness::Strict)).is_ok());
-/// token.cancel();
-/// assert!(token.within(|| RunReader::open(&directory, Strictness::Strict)).is_err());
-/// assert!(RunReader::open(&directory, Strictness::Strict).is_ok()); // others go on
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug, Clone, Default)]
 pub struct CancelToken(Arc<AtomicBool>);
 
 impl CancelToken {
     /// Cancels the readings within it, now and later.
-    ///
-    /// ```
-    /// let token = tracer_runs::CancelToken::default();
-    /// token.clone().cancel();
-    /// assert!(token.is_cancelled());
-    /// ```
     pub fn cancel(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
     /// Returns whether it was cancelled.
-    ///
-    /// ```
-    /// assert!(!tracer_runs::CancelToken::default().is_cancelled());
-    /// ```
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 
     /// Calls `read`; readings that begin on this thread meanwhile can be cancelled.
-    ///
-    /// ```
-    /// use tracer_runs::{RunReader, Strictness};
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let token = tracer_runs::CancelToken::default();
-    /// let run = token.within(|| RunReader::open(&directory, Strictness::Strict))?;
-    /// assert_eq!(run.records.record_count(), 3);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn within<T>(&self, read: impl FnOnce() -> T) -> T {
         let _before = Before(CURRENT.replace(Some(self.clone())));
         read()
     }
 
     /// The token that this thread reads [`within`](Self::within).
-    ///
-    /// ```
-    /// use tracer_runs::CancelToken;
-    ///
-    /// assert!(CancelToken::current().is_none());
-    /// let token = CancelToken::default();
-    /// assert!(token.within(CancelToken::current).is_some());
-    /// ```
     #[must_use]
     pub fn current() -> Option<Self> {
         CURRENT.with_borrow(Clone::clone)

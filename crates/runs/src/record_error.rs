@@ -6,18 +6,6 @@ use thiserror::Error;
 use tracer_format::{Problem, ProblemCode, SPANS_FILE};
 
 /// A record cannot be read again: the file fails, or it is no longer what it was when the run was opened.
-///
-/// ```
-/// use tracer_runs::{RunReader, Strictness};
-/// use tracer_sdk::testing::capture;
-///
-/// let folder = tempfile::tempdir()?;
-/// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-/// let mut run = RunReader::open(&directory, Strictness::Strict)?;
-/// std::fs::write(directory.join("spans.jsonl"), "")?; // somebody else has written to it
-/// assert!(run.records.read_record(1).is_err());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug, Error)]
 #[error("{SPANS_FILE}:{line} {}", self.reason())]
 pub struct RecordError {
@@ -53,19 +41,6 @@ impl RecordError {
     }
 
     /// The line of the span log that holds the record.
-    ///
-    /// ```
-    /// use tracer_runs::{RunReader, Strictness};
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let mut run = RunReader::open(&directory, Strictness::Strict)?;
-    /// std::fs::write(directory.join("spans.jsonl"), "")?;
-    /// let error = run.records.read_record(1).unwrap_err(); // the call, which was the first line
-    /// assert_eq!(error.line(), 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn line(&self) -> u64 {
         self.line

@@ -15,13 +15,6 @@ const GRACE: Duration = Duration::from_secs(5);
 
 /// Policy for requests that find no answer, or a destination that is overloaded. The wait doubles each time, with jitter, so
 /// that many machines do not come back at once.
-///
-/// ```
-/// use tracer_ship::RetryPolicy;
-///
-/// assert!(RetryPolicy::default().patience.is_some());
-/// assert_eq!(RetryPolicy::endless().patience, None);
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RetryPolicy {

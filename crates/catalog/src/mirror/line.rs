@@ -12,16 +12,6 @@ pub const FACTS_LINE_VERSION: u32 = 2;
 pub const MAX_FACTS_LINE_BYTES: usize = 4 * 1024 * 1024;
 
 /// A state of a run, as a bucket lists it.
-///
-/// ```
-/// use tracer_catalog::{LineProblem, MirrorLine};
-///
-/// let removed = br#"{"version":1,"trace_id":"10000000000000000000000000000001","generation":2,"removed":true}"#;
-/// assert_eq!(MirrorLine::parse(removed)?.generation(), 2);
-/// assert_eq!(MirrorLine::parse(b"{").unwrap_err(), LineProblem::Malformed);
-/// assert_eq!(MirrorLine::parse(br#"{"version":3}"#).unwrap_err(), LineProblem::Newer);
-/// # Ok::<(), LineProblem>(())
-/// ```
 #[derive(Debug, Clone)]
 pub struct MirrorLine {
     pub(crate) trace_id: TraceId,

@@ -39,20 +39,6 @@ pub(crate) use step_query::is_step;
 pub use step_query::{RunTest, StepQuery};
 
 /// A query: terms that all have to hold. Without any, every run matches.
-///
-/// ```
-/// use tracer_catalog::query::RunQuery;
-///
-/// let query: RunQuery = "tool:search_kb tokens>10k -name:test".parse()?;
-/// assert_eq!(query.to_string(), "tool:search_kb tokens>10000 -name:test");
-///
-/// let refused = "tol:search_kb".parse::<RunQuery>().unwrap_err();
-/// assert_eq!(
-///     refused.to_string(),
-///     "there is no field `tol`, did you mean `tool`?; in quotes it is a text: \"tol:search_kb\""
-/// );
-/// # Ok::<(), tracer_catalog::query::QueryError>(())
-/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RunQuery {
     /// The terms.
@@ -179,15 +165,6 @@ impl RunQuery {
 
     /// The query of the steps of a matching run that it asks for, to find them there: a [`StepQuery`]. `None` where it asks for no
     /// steps beyond the names of tools and models, or for several that need not be one.
-    ///
-    /// ```
-    /// use tracer_catalog::query::RunQuery;
-    ///
-    /// let query: RunQuery = "since:7d tool:search_kb slowest>=3s".parse()?;
-    /// assert_eq!(query.of_steps().as_deref(), Some("tool:search_kb duration>=3s"));
-    /// assert_eq!("tool:search_kb tokens>10k".parse::<RunQuery>()?.of_steps(), None);
-    /// # Ok::<(), tracer_catalog::query::QueryError>(())
-    /// ```
     #[must_use]
     pub fn of_steps(&self) -> Option<String> {
         let positive = self.terms.iter().filter(|term| !term.is_negated);

@@ -9,12 +9,6 @@ use tracer_sdk::format::Timestamp;
 const DATE_LENGTH: usize = 10;
 
 /// A point in time: an age such as `2h` or `3d`, or a date.
-///
-/// ```
-/// use tracer_catalog::query::Since;
-///
-/// assert_eq!("2h".parse(), Ok(Since::Ago(7_200_000_000)));
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Since {
     /// Microseconds ago.

@@ -11,17 +11,6 @@ use super::text_match::TextMatch;
 use super::{Condition, NumberComparison, NumberField, TextField};
 
 /// The columns of a step: all that is known without reading it.
-///
-/// ```
-/// use tracer_catalog::query::{StepColumns, StepQuery};
-/// use tracer_insight::step_kind::StepKind;
-///
-/// let query: StepQuery = "tool:search* duration>1s".parse()?;
-/// let mut step = StepColumns::new(StepKind::Tool, "search_kb");
-/// step.duration_us = Some(2_000_000);
-/// assert_eq!(query.matches(&step, None), Some(true));
-/// # Ok::<(), tracer_catalog::query::QueryError>(())
-/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct StepColumns<'a> {
     /// Its kind.

@@ -15,17 +15,6 @@ use super::{Condition, NumberComparison, NumberField, QueryError, QueryScope, Qu
 /// fields are `name`, `tool`, `model`, `error`, `args`, `result`, `prompt`, `answer`, `status`, `kind`, `tokens`, `input`,
 /// `output` and `duration`. Of one that asks for [runs](Self::of_runs), conditions on tool calls and on model calls hold in
 /// calls of their kind.
-///
-/// ```
-/// use tracer_catalog::query::StepQuery;
-///
-/// let query: StepQuery = "kind:tool -status:ok args~refund".parse()?;
-/// assert_eq!(query.needle(), Some("refund"));
-///
-/// let refused = "dur>1s".parse::<StepQuery>().unwrap_err();
-/// assert!(refused.to_string().contains("did you mean `duration`?"));
-/// # Ok::<(), tracer_catalog::query::QueryError>(())
-/// ```
 #[derive(Debug, Clone)]
 pub struct StepQuery {
     scope: QueryScope,

@@ -88,39 +88,6 @@ const SERVICE_TIER: &str = "service_tier";
 ///
 /// A prompt or response that an emitter stored as several span events is the list of their contents. A failed call that
 /// the next call tries again says in `meta.attempt_of` which call it is an attempt at: the last one of them.
-///
-/// ```
-/// use serde_json::json;
-/// use tracer_sdk::format::{EventType, SpanKind, SpanRecord, StatusCode};
-///
-/// let root = SpanRecord {
-///     trace_id: "10000000000000000000000000000001".parse()?,
-///     span_id: "1111111111111111".parse()?,
-///     parent_span_id: None,
-///     name: "support-agent".to_owned(),
-///     kind: SpanKind::Internal,
-///     start_time: "2026-01-01T00:00:00.000000Z".parse()?,
-///     end_time: Some("2026-01-01T00:00:00.150000Z".parse()?),
-///     duration_ms: Some(150),
-///     attributes: serde_json::Map::new(),
-///     events: Vec::new(),
-///     status_code: StatusCode::Ok,
-///     status_description: String::new(),
-/// };
-/// let mut tool = root.clone();
-/// tool.span_id = "3333333333333333".parse()?;
-/// tool.parent_span_id = Some(root.span_id);
-/// tool.name = "search".to_owned();
-/// tool.attributes.insert("tracer.tool_name".to_owned(), json!("search"));
-///
-/// // The order of the spans does not matter: a root is written last.
-/// let records = tracer_sdk::spans_to_events(&[tool, root]);
-/// let types: Vec<EventType> = records.iter().map(|record| record.event_type()).collect();
-/// assert_eq!(types, [EventType::RunStart, EventType::ToolCall, EventType::RunEnd]);
-/// assert_eq!(records[2].event_id, "1111111111111111.end");
-/// assert_eq!(serde_json::to_value(&records[2].payload)?, json!({"status": "ok"}));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[must_use]
 pub fn spans_to_events(spans: &[SpanRecord]) -> Vec<Record> {
     let mut placed: Vec<(Timestamp, Rank, Record)> = Vec::with_capacity(spans.len() + 1);
@@ -212,16 +179,6 @@ pub fn is_call(event_type: EventType) -> bool {
 
 /// Returns whether a span is a model or tool call that anything else than a recorder of this library recorded. Only
 /// where a run has such a span can a call be recorded twice.
-///
-/// ```
-/// use tracer_sdk::testing::capture;
-///
-/// let folder = tempfile::tempdir()?;
-/// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-/// let search = tracer_runs::read_log_part(&directory, 0, 1 << 20)?.spans.remove(0);
-/// assert!(!tracer_format::is_foreign_call(&search));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[must_use]
 pub fn is_foreign_call(span: &SpanRecord) -> bool {
     is_call(span_type(span, &span.facts())) && !is_own_call(span)
@@ -318,14 +275,6 @@ pub fn is_watched(event_type: EventType) -> bool {
 }
 
 /// Counts what `meta.json.counts` holds (decisions, section 4).
-///
-/// ```
-/// use tracer_format::count_records;
-/// use tracer_sdk::testing::capture;
-///
-/// let run = capture(|| tracer_sdk::llm_call("gpt-5").record());
-/// assert_eq!(count_records(&run.records).llm_calls, 1);
-/// ```
 #[must_use]
 pub fn count_records(records: &[Record]) -> Counts {
     let mut counts = Counts::default();

@@ -37,15 +37,6 @@ const VARIANTS: [&str; 11] = [
 /// A model's name in small letters and without what says where it is run, which version of it, and how: without provider and
 /// router, variant, version and date. Reports of one call may name the model that was asked, and the version of it that
 /// answered. A single digit belongs to the name, and so does a size.
-///
-/// ```
-/// use tracer_format::normal_model_name;
-///
-/// assert_eq!(normal_model_name("openai/GPT-4-2026-01-31"), "gpt-4");
-/// assert_eq!(normal_model_name("claude-opus-4-8[1m]"), "claude-opus-4-8");
-/// assert_eq!(normal_model_name("gemini-3-flash-001"), "gemini-3-flash");
-/// assert_eq!(normal_model_name("llama3.2:3b"), "llama3.2:3b");
-/// ```
 #[must_use]
 pub fn normal_model_name(model: &str) -> String {
     let whole = model.trim().to_ascii_lowercase();

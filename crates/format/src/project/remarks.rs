@@ -122,14 +122,6 @@ fn flat_evaluations(attributes: &Map<String, Value>) -> Vec<Value> {
 
 /// Returns whether a tool of this name ends the work of its agent: it is the form of its answer, or hands over to another
 /// one. It may bring no result, and has not failed then.
-///
-/// ```
-/// use tracer_format::is_closing_tool;
-///
-/// assert!(is_closing_tool("final_answer") && is_closing_tool("transfer_to_billing"));
-/// assert!(is_closing_tool("final_result_Refund")); // Pydantic AI, where an agent has several types of answers
-/// assert!(!is_closing_tool("get_weather") && !is_closing_tool("transfer_tokens"));
-/// ```
 #[must_use]
 pub fn is_closing_tool(name: &str) -> bool {
     ANSWER_TOOLS.contains(&name)

@@ -118,14 +118,6 @@ pub(super) fn not_counted(attributes: &impl Lookup) -> (Vec<String>, Vec<(String
 
 /// Removes what counts tokens, and what they cost, from the attributes of a span or of an event, in any vocabulary: for a span
 /// that repeats a call.
-///
-/// ```
-/// use serde_json::json;
-///
-/// let mut attributes = json!({"gen_ai.request.model": "gpt-5", "gen_ai.usage.input_tokens": 7, "llm.cost.total": 0.1});
-/// tracer_format::remove_usage(attributes.as_object_mut().unwrap());
-/// assert_eq!(attributes, json!({"gen_ai.request.model": "gpt-5"}));
-/// ```
 pub fn remove_usage(attributes: &mut Map<String, Value>) {
     attributes.retain(|key, _| {
         let is_count = COUNTS.iter().any(|(_, _, count)| key == count)

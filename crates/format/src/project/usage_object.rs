@@ -22,16 +22,6 @@ const MAX_FURTHER: usize = 32;
 const MAX_NAME: usize = 96;
 
 /// Content of a usage object: each of its numbers is in the usage, part of another one, or named as not counted.
-///
-/// ```
-/// use serde_json::json;
-/// use tracer_format::UsageObject;
-///
-/// let read = UsageObject::read(&json!({"prompt_tokens": 32, "completion_tokens": 9, "total_tokens": 135,
-///     "completion_tokens_details": {"reasoning_tokens": 94}, "moon_tokens": 3}));
-/// assert_eq!(read.usage.completion_tokens, Some(103)); // the total says that reasoning is beside
-/// assert_eq!(read.not_counted, ["moon_tokens"]);
-/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UsageObject {
@@ -48,14 +38,6 @@ pub struct UsageObject {
 
 impl UsageObject {
     /// Reads an object, in the words of any API.
-    ///
-    /// ```
-    /// use serde_json::json;
-    /// use tracer_format::UsageObject;
-    ///
-    /// let read = UsageObject::read(&json!({"input_tokens": 10, "cache_read_input_tokens": 90, "output_tokens": 5}));
-    /// assert_eq!(read.usage.prompt_tokens, Some(100)); // Anthropic counts the cache beside
-    /// ```
     #[must_use]
     pub fn read(object: &Value) -> Self {
         let numbers = UsageNumbers::of("", object);

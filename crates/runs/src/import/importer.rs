@@ -17,61 +17,18 @@ use tracer_sdk::disk::{Disk, FileSystem, OpenFile, OpenMode};
 use tracer_sdk::settings::Settings;
 
 /// Destination of other programs' runs, with the rules of their import.
-///
-/// ```
-/// use tracer_runs::import::{ImportedSpan, Importer};
-/// use tracer_runs::LoadedRun;
-/// use tracer_sdk::settings::Settings;
-/// use tracer_sdk::testing::capture;
-///
-/// let folder = tempfile::tempdir()?;
-/// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
-/// let span = capture(|| ()).spans.remove(0); // in place of one that another program sent
-/// let mut run = importer.start(span.trace_id, "weather", span.start_time.instant())?;
-/// run.append(&[ImportedSpan::new(span.clone())])?;
-/// run.complete_with(span.span_id, "weather", |_| Vec::new())?;
-/// assert_eq!(LoadedRun::read(run.directory())?.spans.len(), 1);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug, Clone)]
 pub struct Importer {
     pub(super) inner: Arc<ImportRules>,
 }
 
 /// Lock of the process that continues what others left; dropping it unlocks.
-///
-/// ```
-/// use tracer_runs::import::Importer;
-/// use tracer_sdk::settings::Settings;
-///
-/// let folder = tempfile::tempdir()?;
-/// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
-/// drop(importer.lock_staging()?);
-/// assert!(importer.lock_staging()?.is_some());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug)]
 pub struct StagingLock {
     _file: Box<dyn OpenFile>,
 }
 
 /// A trace that an earlier process left unfinished.
-///
-/// ```
-/// use tracer_runs::import::{ImportedSpan, Importer, RunPhase};
-/// use tracer_sdk::settings::Settings;
-/// use tracer_sdk::testing::capture;
-///
-/// let folder = tempfile::tempdir()?;
-/// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
-/// let span = capture(|| ()).spans.remove(0);
-/// let mut staged = importer.stage(span.trace_id)?;
-/// staged.append(&[ImportedSpan::new(span)])?;
-/// drop(staged); // the process dies
-/// let left = importer.unfinished()?;
-/// assert_eq!((left.len(), left[0].phase), (1, RunPhase::Staged));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Unfinished {
@@ -83,16 +40,6 @@ pub struct Unfinished {
 
 impl Importer {
     /// An importer into the data directory of these settings, with their redaction and limits.
-    ///
-    /// ```
-    /// use tracer_runs::import::Importer;
-    /// use tracer_sdk::settings::Settings;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
-    /// assert!(importer.unfinished().unwrap().is_empty());
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
     #[must_use]
     pub fn new(settings: &Settings) -> Self {
         Self::on(settings, Arc::new(Disk))
@@ -113,24 +60,6 @@ impl Importer {
     }
 
     /// Keeps shapes, sizes, names and numbers, but no texts.
-    ///
-    /// ```
-    /// use tracer_runs::import::{ImportedSpan, Importer};
-    /// use tracer_sdk::settings::Settings;
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let importer = Importer::new(&Settings::with_data_dir(folder.path())).without_content();
-    /// let mut span = capture(|| ()).spans.remove(0);
-    /// span.attributes.insert("input.value".to_owned(), "hello".into());
-    /// let mut run = importer.start(span.trace_id, "weather", span.start_time.instant())?;
-    /// run.append(&[ImportedSpan::new(span.clone())])?;
-    /// run.complete_with(span.span_id, "weather", |_| Vec::new())?;
-    /// let run = tracer_runs::LoadedRun::read(run.directory())?;
-    /// assert_eq!(run.spans[0].attributes["input.value"], "__OMITTED__ (5 bytes)");
-    /// assert_eq!(run.spans[0].name, "captured");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn without_content(self) -> Self {
         let rules = &self.inner;
@@ -148,34 +77,12 @@ impl Importer {
     }
 
     /// The arguments of a program without the values of secret-like options.
-    ///
-    /// ```
-    /// use tracer_runs::import::Importer;
-    /// use tracer_sdk::settings::Settings;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
-    /// let arguments = ["agent", "--api-key", "k-1234"].map(str::to_owned);
-    /// assert_eq!(importer.redact_arguments(arguments), ["agent", "--api-key", "__REDACTED__"]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn redact_arguments(&self, arguments: impl IntoIterator<Item = String>) -> Vec<String> {
         self.inner.redactor.arguments(arguments)
     }
 
     /// Begins to collect spans that are not yet known to be a run.
-    ///
-    /// ```
-    /// use tracer_runs::import::Importer;
-    /// use tracer_sdk::settings::Settings;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
-    /// let staged = importer.stage("10000000000000000000000000000001".parse()?)?;
-    /// assert!(!staged.directory().starts_with(folder.path().join("runs")));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// # Errors
     ///
@@ -195,20 +102,6 @@ impl Importer {
     }
 
     /// Begins a run: from now on readers see it as running.
-    ///
-    /// ```
-    /// use tracer_runs::import::Importer;
-    /// use tracer_sdk::settings::Settings;
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
-    /// let span = capture(|| ()).spans.remove(0);
-    /// let _run = importer.start(span.trace_id, "weather", span.start_time.instant())?;
-    /// let runs = tracer_runs::RunStore::new(folder.path()).list()?;
-    /// assert_eq!(runs[0].probe_liveness(), tracer_runs::Liveness::Running);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// # Errors
     ///
@@ -232,23 +125,6 @@ impl Importer {
     }
 
     /// Continues a run, or a trace that may become one, from disk; `None` when there is nothing of this trace.
-    ///
-    /// ```
-    /// use tracer_runs::import::{ImportedSpan, Importer, RunPhase};
-    /// use tracer_sdk::settings::Settings;
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
-    /// let span = capture(|| ()).spans.remove(0);
-    /// let mut run = importer.start(span.trace_id, "weather", span.start_time.instant())?;
-    /// run.append(&[ImportedSpan::new(span.clone())])?;
-    /// drop(run); // the process dies
-    /// let mut run = importer.resume(span.trace_id)?.expect("it is there");
-    /// assert_eq!(run.phase(), RunPhase::Running);
-    /// assert_eq!(run.append(&[ImportedSpan::new(span)])?.duplicates, 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// # Errors
     ///
@@ -330,20 +206,6 @@ impl Importer {
 
     /// Traces that earlier processes left unfinished, in the order of the IDs.
     ///
-    /// ```
-    /// use tracer_runs::import::Importer;
-    /// use tracer_sdk::settings::Settings;
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
-    /// let span = capture(|| ()).spans.remove(0);
-    /// let run = importer.start(span.trace_id, "weather", span.start_time.instant())?;
-    /// drop(run); // the process dies
-    /// assert_eq!(importer.unfinished()?[0].trace_id, span.trace_id);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Errors
     ///
     /// [`ImportError::Io`] when the folder cannot be read.
@@ -375,18 +237,6 @@ impl Importer {
     /// Takes the lock of the process that continues what others left, for as long as the file is open; `None` when
     /// another process has it.
     ///
-    /// ```
-    /// use tracer_runs::import::Importer;
-    /// use tracer_sdk::settings::Settings;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
-    /// let lock = importer.lock_staging()?;
-    /// assert!(lock.is_some());
-    /// assert!(importer.lock_staging()?.is_none());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Errors
     ///
     /// [`ImportError::Io`]: the file of the lock cannot be opened or locked.
@@ -406,37 +256,11 @@ impl Importer {
     }
 
     /// Clears the mark of an unfinished run that nothing is left of.
-    ///
-    /// ```
-    /// use tracer_runs::import::Importer;
-    /// use tracer_sdk::settings::Settings;
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
-    /// let span = capture(|| ()).spans.remove(0);
-    /// let run = importer.start(span.trace_id, "weather", span.start_time.instant())?;
-    /// drop(run); // the process dies
-    /// std::fs::remove_dir_all(folder.path().join("runs")).unwrap();
-    /// importer.forget_unfinished(span.trace_id);
-    /// assert!(importer.unfinished()?.is_empty());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn forget_unfinished(&self, trace_id: TraceId) {
         self.inner.forget_unfinished(trace_id);
     }
 
     /// The data directory.
-    ///
-    /// ```
-    /// use tracer_runs::import::Importer;
-    /// use tracer_sdk::settings::Settings;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
-    /// assert_eq!(importer.data_directory(), folder.path());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn data_directory(&self) -> &Path {
         &self.inner.data_directory

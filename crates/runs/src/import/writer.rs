@@ -36,24 +36,6 @@ const CLOCK_TOLERANCE_US: i64 = 1_000_000;
 const SOURCE_START: &str = "tracer.source_start";
 
 /// State of a trace on disk.
-///
-/// ```
-/// use tracer_runs::import::{ImportedSpan, Importer, RunPhase};
-/// use tracer_sdk::settings::Settings;
-/// use tracer_sdk::testing::capture;
-///
-/// let folder = tempfile::tempdir()?;
-/// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
-/// let span = capture(|| ()).spans.remove(0);
-/// let mut run = importer.stage(span.trace_id)?;
-/// assert_eq!(run.phase(), RunPhase::Staged);
-/// run.append(&[ImportedSpan::new(span.clone())])?;
-/// run.promote("weather")?;
-/// assert_eq!(run.phase(), RunPhase::Running);
-/// run.complete_with(span.span_id, "weather", |_| Vec::new())?;
-/// assert_eq!(run.phase(), RunPhase::Completed);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RunPhase {
     /// Spans that are not known to be a run; readers do not see them.
@@ -65,14 +47,6 @@ pub enum RunPhase {
 }
 
 /// A span to append, and a fingerprint of it as it was sent.
-///
-/// ```
-/// use tracer_sdk::testing::capture;
-///
-/// let span = capture(|| ()).spans.remove(0);
-/// let imported = tracer_runs::import::ImportedSpan::new(span.clone());
-/// assert_eq!(imported.record, span);
-/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ImportedSpan {
@@ -85,13 +59,6 @@ pub struct ImportedSpan {
 
 impl ImportedSpan {
     /// A span as it was sent.
-    ///
-    /// ```
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let span = capture(|| ()).spans.remove(0);
-    /// assert_eq!(tracer_runs::import::ImportedSpan::new(span).record.name, "captured");
-    /// ```
     #[must_use]
     pub fn new(record: SpanRecord) -> Self {
         // The standard library's hash withstands attacks, for 8,000 instructions of a span of 1 kB: a fifth of all until it is
@@ -122,23 +89,6 @@ fn hash_span(span: &SpanRecord, hasher: &mut FxHasher) {
 }
 
 /// Outcome of the spans that were given to [`RunWriter::append`].
-///
-/// ```
-/// use tracer_runs::import::{ImportedSpan, Importer};
-/// use tracer_sdk::settings::Settings;
-/// use tracer_sdk::testing::capture;
-///
-/// let folder = tempfile::tempdir()?;
-/// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
-/// let span = capture(|| ()).spans.remove(0);
-/// let mut run = importer.stage(span.trace_id)?;
-/// let mut other = span.clone();
-/// other.name = "something else".to_owned();
-/// let spans = [span.clone(), span, other].map(ImportedSpan::new);
-/// let appended = run.append(&spans)?;
-/// assert_eq!((appended.written, appended.duplicates, appended.differing), (1, 1, 1));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Appended {
@@ -173,21 +123,6 @@ struct ImportedMeta {
 ///
 /// Dropping it leaves the run as it is: readers see a running one as interrupted, and
 /// [`Importer::resume`](super::Importer::resume) continues it.
-///
-/// ```
-/// use tracer_runs::import::{ImportedSpan, Importer};
-/// use tracer_sdk::settings::Settings;
-/// use tracer_sdk::testing::capture;
-///
-/// let folder = tempfile::tempdir()?;
-/// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
-/// let span = capture(|| ()).spans.remove(0);
-/// let mut run = importer.start(span.trace_id, "weather", span.start_time.instant())?;
-/// run.append(&[ImportedSpan::new(span.clone())])?;
-/// run.complete_with(span.span_id, "weather", |_| Vec::new())?;
-/// assert!(tracer_runs::validate(run.directory()).is_valid());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug)]
 pub struct RunWriter {
     rules: Arc<ImportRules>,
@@ -298,25 +233,6 @@ impl RunWriter {
 
     /// Marks a run that has begun as a fork of another one, for as long as it exists.
     ///
-    /// ```
-    /// use tracer_sdk::format::ForkOrigin;
-    /// use tracer_runs::import::{ImportedSpan, Importer};
-    /// use tracer_sdk::settings::Settings;
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
-    /// let span = capture(|| ()).spans.remove(0);
-    /// let mut run = importer.start(span.trace_id, "weather", span.start_time.instant())?;
-    /// let origin = "20000000000000000000000000000002".parse().unwrap();
-    /// run.mark_fork(ForkOrigin { run: origin, at: 3, changes: Vec::new() })?;
-    /// run.append(&[ImportedSpan::new(span.clone())])?;
-    /// run.complete_with(span.span_id, "weather", |_| Vec::new())?;
-    /// let run = tracer_runs::LoadedRun::read(run.directory())?;
-    /// assert_eq!(run.meta.fork().unwrap().run, origin);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Errors
     ///
     /// [`ImportError::Io`]: the metadata cannot be written.
@@ -329,140 +245,48 @@ impl RunWriter {
     }
 
     /// The run.
-    ///
-    /// ```
-    /// use tracer_runs::import::Importer;
-    /// use tracer_sdk::settings::Settings;
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
-    /// let span = capture(|| ()).spans.remove(0);
-    /// assert_eq!(importer.stage(span.trace_id)?.trace_id(), span.trace_id);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn trace_id(&self) -> TraceId {
         self.trace_id
     }
 
     /// The current directory.
-    ///
-    /// ```
-    /// use tracer_runs::import::Importer;
-    /// use tracer_sdk::settings::Settings;
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
-    /// let span = capture(|| ()).spans.remove(0);
-    /// let run = importer.start(span.trace_id, "weather", span.start_time.instant())?;
-    /// assert!(run.directory().starts_with(folder.path().join("runs")));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
     /// Phase of the trace.
-    ///
-    /// ```
-    /// use tracer_runs::import::{Importer, RunPhase};
-    /// use tracer_sdk::settings::Settings;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
-    /// let staged = importer.stage("10000000000000000000000000000001".parse()?)?;
-    /// assert_eq!(staged.phase(), RunPhase::Staged);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn phase(&self) -> RunPhase {
         self.phase
     }
 
     /// Returns whether this span is in the log, or was merged into another one.
-    ///
-    /// ```
-    /// use tracer_runs::import::Importer;
-    /// use tracer_sdk::settings::Settings;
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
-    /// let span = capture(|| ()).spans.remove(0);
-    /// assert!(!importer.stage(span.trace_id)?.contains(span.span_id));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn contains(&self, span_id: SpanId) -> bool {
         self.known.spans.contains_key(&span_id) || self.known.joined.contains(&span_id)
     }
 
     /// Number of spans in the log.
-    ///
-    /// ```
-    /// use tracer_runs::import::Importer;
-    /// use tracer_sdk::settings::Settings;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
-    /// assert_eq!(importer.stage("10000000000000000000000000000001".parse()?)?.span_count(), 0);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn span_count(&self) -> usize {
         self.known.spans.len()
     }
 
     /// When the first span started.
-    ///
-    /// ```
-    /// use tracer_runs::import::Importer;
-    /// use tracer_sdk::settings::Settings;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
-    /// assert_eq!(importer.stage("10000000000000000000000000000001".parse()?)?.first_start(), None);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn first_start(&self) -> Option<Timestamp> {
         self.known.first_start
     }
 
     /// When the last span ended.
-    ///
-    /// ```
-    /// use tracer_runs::import::Importer;
-    /// use tracer_sdk::settings::Settings;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
-    /// assert_eq!(importer.stage("10000000000000000000000000000001".parse()?)?.last_end(), None);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn last_end(&self) -> Option<Timestamp> {
         self.known.last_end
     }
 
     /// The only span without a parent; `None` when there is none, or several.
-    ///
-    /// ```
-    /// use tracer_runs::import::{ImportedSpan, Importer};
-    /// use tracer_sdk::settings::Settings;
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
-    /// let span = capture(|| ()).spans.remove(0);
-    /// let mut run = importer.stage(span.trace_id)?;
-    /// run.append(&[ImportedSpan::new(span.clone())])?;
-    /// assert_eq!(run.root(), Some(span.span_id));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn root(&self) -> Option<SpanId> {
         let mut parentless = self.known.parentless.keys();
@@ -470,16 +294,6 @@ impl RunWriter {
     }
 
     /// Parent links of the spans.
-    ///
-    /// ```
-    /// use tracer_runs::import::Importer;
-    /// use tracer_sdk::settings::Settings;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
-    /// assert!(importer.stage("10000000000000000000000000000001".parse()?)?.shape().parentless.is_empty());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn shape(&self) -> LogShape {
         self.known.shape()
@@ -487,21 +301,6 @@ impl RunWriter {
 
     /// Appends the spans whose IDs are not in the log. A run that was at rest is running again; of one that has ended they
     /// are late spans, and `meta.json` follows (decisions, section 5).
-    ///
-    /// ```
-    /// use tracer_runs::import::{ImportedSpan, Importer};
-    /// use tracer_sdk::settings::Settings;
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
-    /// let span = capture(|| ()).spans.remove(0);
-    /// let mut run = importer.start(span.trace_id, "weather", span.start_time.instant())?;
-    /// let span = ImportedSpan::new(span);
-    /// assert_eq!(run.append(&[span.clone()])?.written, 1);
-    /// assert_eq!(run.append(&[span])?.written, 0);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// # Errors
     ///
@@ -572,22 +371,6 @@ impl RunWriter {
 
     /// Makes a run of what was staged: from now on readers see it.
     ///
-    /// ```
-    /// use tracer_runs::import::{ImportedSpan, Importer};
-    /// use tracer_sdk::settings::Settings;
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
-    /// let span = capture(|| ()).spans.remove(0);
-    /// let mut run = importer.stage(span.trace_id)?;
-    /// run.append(&[ImportedSpan::new(span)])?;
-    /// run.promote("weather")?;
-    /// let runs = tracer_runs::RunStore::new(folder.path()).list()?;
-    /// assert_eq!(runs.len(), 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Errors
     ///
     /// [`ImportError::Io`]; it stays staged.
@@ -632,19 +415,6 @@ impl RunWriter {
 
     /// Removes what was staged.
     ///
-    /// ```
-    /// use tracer_runs::import::Importer;
-    /// use tracer_sdk::settings::Settings;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
-    /// let staged = importer.stage("10000000000000000000000000000001".parse()?)?;
-    /// let directory = staged.directory().to_owned();
-    /// staged.discard()?;
-    /// assert!(!directory.exists());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Errors
     ///
     /// [`ImportError::Io`]: the folder cannot be removed.
@@ -670,22 +440,6 @@ impl RunWriter {
 
     /// Reopens a completed run: a conversation that rested continues. Its root stays until it is replaced.
     ///
-    /// ```
-    /// use tracer_runs::import::{ImportedSpan, Importer, RunPhase};
-    /// use tracer_sdk::settings::Settings;
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
-    /// let span = capture(|| ()).spans.remove(0);
-    /// let mut run = importer.start(span.trace_id, "weather", span.start_time.instant())?;
-    /// run.append(&[ImportedSpan::new(span.clone())])?;
-    /// run.complete_with(span.span_id, "weather", |_| Vec::new())?;
-    /// run.reopen()?;
-    /// assert_eq!(run.phase(), RunPhase::Running);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Errors
     ///
     /// [`ImportError::Io`]: the run cannot be marked as running.
@@ -700,22 +454,6 @@ impl RunWriter {
     }
 
     /// Lets go of a running run: readers see it as interrupted until the next span comes.
-    ///
-    /// ```
-    /// use tracer_runs::import::Importer;
-    /// use tracer_runs::{Liveness, RunStore};
-    /// use tracer_sdk::settings::Settings;
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
-    /// let span = capture(|| ()).spans.remove(0);
-    /// let mut run = importer.start(span.trace_id, "weather", span.start_time.instant())?;
-    /// run.rest();
-    /// let runs = RunStore::new(folder.path()).list()?;
-    /// assert_eq!(runs[0].probe_liveness(), Liveness::Interrupted);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn rest(&mut self) {
         self.live = None;
     }
@@ -741,20 +479,6 @@ impl RunWriter {
 
     /// Reads the log again: other processes may have appended to it.
     ///
-    /// ```
-    /// use tracer_runs::import::Importer;
-    /// use tracer_sdk::settings::Settings;
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
-    /// let span = capture(|| ()).spans.remove(0);
-    /// let mut run = importer.start(span.trace_id, "weather", span.start_time.instant())?;
-    /// run.refresh()?;
-    /// assert_eq!(run.span_count(), 0);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Errors
     ///
     /// What reading the run can fail with.
@@ -772,22 +496,6 @@ impl RunWriter {
 
     /// Gives every span in the log to `work`.
     ///
-    /// ```
-    /// use tracer_runs::import::{ImportedSpan, Importer};
-    /// use tracer_sdk::settings::Settings;
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
-    /// let span = capture(|| ()).spans.remove(0);
-    /// let mut run = importer.stage(span.trace_id)?;
-    /// run.append(&[ImportedSpan::new(span)])?;
-    /// let mut names = Vec::new();
-    /// run.for_each_span(|span| names.push(span.name))?;
-    /// assert_eq!(names, ["captured"]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Errors
     ///
     /// What reading the run can fail with.
@@ -800,20 +508,6 @@ impl RunWriter {
     }
 
     /// The spans in the log, to be appended to another run.
-    ///
-    /// ```
-    /// use tracer_runs::import::{ImportedSpan, Importer};
-    /// use tracer_sdk::settings::Settings;
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
-    /// let span = capture(|| ()).spans.remove(0);
-    /// let mut staged = importer.stage(span.trace_id)?;
-    /// staged.append(&[ImportedSpan::new(span.clone())])?;
-    /// assert_eq!(staged.spans()?[0].record.span_id, span.span_id);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// # Errors
     ///
@@ -832,25 +526,6 @@ impl RunWriter {
 
     /// Rewrites the log, each span as `change` leaves it; a span for which it returns `false` is left out. The old log
     /// is replaced in one step.
-    ///
-    /// ```
-    /// use tracer_runs::import::{ImportedSpan, Importer};
-    /// use tracer_sdk::settings::Settings;
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
-    /// let span = capture(|| ()).spans.remove(0);
-    /// let mut run = importer.start(span.trace_id, "weather", span.start_time.instant())?;
-    /// run.append(&[ImportedSpan::new(span.clone())])?;
-    /// run.rewrite(|span| {
-    ///     span.name = "root".to_owned();
-    ///     true
-    /// })?;
-    /// run.complete_with(span.span_id, "weather", |_| Vec::new())?;
-    /// assert_eq!(tracer_runs::LoadedRun::read(run.directory())?.spans[0].name, "root");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// # Errors
     ///
@@ -917,24 +592,6 @@ impl RunWriter {
 
     /// Ends the run: `root`, which must be its only span without a parent, says when and how. Appends the loop warnings that
     /// `warnings` finds in the run, which is read once for them and for its counts.
-    ///
-    /// ```
-    /// use tracer_sdk::format::RecordedStatus;
-    /// use tracer_runs::import::{ImportedSpan, Importer};
-    /// use tracer_sdk::settings::Settings;
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
-    /// let span = capture(|| ()).spans.remove(0);
-    /// let mut run = importer.start(span.trace_id, "weather", span.start_time.instant())?;
-    /// run.append(&[ImportedSpan::new(span.clone())])?;
-    /// run.complete_with(span.span_id, "weather agent", |_| Vec::new())?;
-    /// let run = tracer_runs::LoadedRun::read(run.directory())?;
-    /// assert_eq!(run.meta.status, RecordedStatus::Ok);
-    /// assert_eq!(run.meta.run_name.as_deref(), Some("weather agent"));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// # Errors
     ///

@@ -33,16 +33,6 @@ use tracer_sdk::prices::{CallCost, CallGroups, Prices, cost_at};
 
 /// The spans of a log, in the order of the file. Spans of other runs, duplicates of an ID and lines that cannot be read are
 /// left out.
-///
-/// ```
-/// use tracer_sdk::testing::capture;
-///
-/// let folder = tempfile::tempdir()?;
-/// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-/// let index = tracer_runs::LogIndex::open(&directory, None, false)?;
-/// assert_eq!((index.len(), index.line_problems().0.len()), (2, 0));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug)]
 pub struct LogIndex {
     path: PathBuf,
@@ -80,13 +70,6 @@ impl LogIndex {
     /// Reads the log of the run in a directory. `trace_id` is the run's, when it is known; of a run that is `running`
     /// a last line that is not whole yet is left for later. A log that is not there yet is an empty one.
     ///
-    /// ```
-    /// let directory = tempfile::tempdir()?;
-    /// let index = tracer_runs::LogIndex::open(directory.path(), None, true)?;
-    /// assert!(index.is_empty());
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    ///
     /// # Errors
     ///
     /// The file cannot be read, or is no regular file.
@@ -98,14 +81,6 @@ impl LogIndex {
     }
 
     /// The same of a log that may not be readable: that is one of its [problems](Self::problems) then.
-    ///
-    /// ```
-    /// let directory = tempfile::tempdir()?;
-    /// std::fs::create_dir(directory.path().join("spans.jsonl"))?;
-    /// let index = tracer_runs::LogIndex::read_any(directory.path(), None, true);
-    /// assert_eq!(index.problems(None, true).0[0].location, "spans.jsonl");
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
     #[must_use]
     pub fn read_any(directory: &Path, trace_id: Option<TraceId>, running: bool) -> Self {
         let mut index = Self::empty(directory, trace_id);
@@ -142,18 +117,6 @@ impl LogIndex {
     }
 
     /// Reads the lines that were added; `false` when it is another log, which has to be opened again.
-    ///
-    /// ```
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let mut index = tracer_runs::LogIndex::open(&directory, None, false)?;
-    /// assert!(index.extend(false)?);
-    /// std::fs::write(directory.join("spans.jsonl"), "")?;
-    /// assert!(!index.extend(false)?); // cut short: another log
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// # Errors
     ///
@@ -348,62 +311,24 @@ impl LogIndex {
     }
 
     /// Number of spans.
-    ///
-    /// ```
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// assert_eq!(tracer_runs::LogIndex::open(&directory, None, false)?.len(), 2);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
     /// Returns whether there is no span.
-    ///
-    /// ```
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// assert!(!tracer_runs::LogIndex::open(&directory, None, false)?.is_empty());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
     /// Number of bytes that were read: the offset of the next line.
-    ///
-    /// ```
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let index = tracer_runs::LogIndex::open(&directory, None, false)?;
-    /// assert_eq!(index.bytes_read(), std::fs::metadata(directory.join("spans.jsonl"))?.len());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn bytes_read(&self) -> u64 {
         self.end.offset
     }
 
     /// Number of spans whose place nothing said: who recorded them took the one that fits.
-    ///
-    /// ```
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let index = tracer_runs::LogIndex::open(&directory, None, false)?;
-    /// assert_eq!(index.guessed_places(), 0);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn guessed_places(&self) -> u64 {
         let is_guess = |(at, entry): &(usize, &IndexEntry)| {
@@ -415,16 +340,6 @@ impl LogIndex {
     }
 
     /// The span at a position; `None` behind the last one.
-    ///
-    /// ```
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let index = tracer_runs::LogIndex::open(&directory, None, false)?;
-    /// assert_eq!((index.span(1).unwrap().line, index.span(2)), (2, None));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn span(&self, position: usize) -> Option<IndexedSpan> {
         let entry = self.entries.get(position)?;
@@ -457,34 +372,12 @@ impl LogIndex {
     }
 
     /// The tokens of the call of a span; none of any other span.
-    ///
-    /// ```
-    /// use tracer_sdk::Usage;
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let index = tracer_runs::LogIndex::open(&directory, None, false)?;
-    /// assert_eq!(index.usage(0), Usage::default()); // no model was called
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn usage(&self, position: usize) -> Usage {
         self.columns.usage(position)
     }
 
     /// Cost of each model call, by the position of its span.
-    ///
-    /// ```
-    /// use tracer_sdk::prices::Prices;
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let index = tracer_runs::LogIndex::open(&directory, None, false)?;
-    /// assert_eq!(index.costs(&Prices::default()).count(), 0); // no model was called
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn costs<'a>(&'a self, prices: &'a Prices) -> impl Iterator<Item = (usize, CallCost)> + 'a {
         let calls = self.columns.prices().priced(prices);
         calls.filter_map(|(position, price, is_replayed)| {
@@ -495,16 +388,6 @@ impl LogIndex {
     }
 
     /// The call that tries the one at a position again, the last that does, where the wire shows it.
-    ///
-    /// ```
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let index = tracer_runs::LogIndex::open(&directory, None, false)?;
-    /// assert_eq!(index.attempt_of(0), None);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn attempt_of(&self, position: usize) -> Option<SpanId> {
         self.correlation.attempt_of(self.entries.get(position)?.line())
@@ -514,48 +397,18 @@ impl LogIndex {
     /// as they are stored, the tokens of such spans count twice. Of the spans of one call the first in the file that has
     /// tokens keeps them, whichever of them the projection takes for the call: a reader that sends spans while the run goes
     /// on cannot take back what it has sent.
-    ///
-    /// ```
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let index = tracer_runs::LogIndex::open(&directory, None, false)?;
-    /// assert_eq!(index.counted_in(index.span(0).unwrap().span_id), None);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn counted_in(&self, span_id: SpanId) -> Option<SpanId> {
         self.correlation.counted_in(span_id)
     }
 
     /// The spans that repeat a call, each with the call, both by their position.
-    ///
-    /// ```
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let index = tracer_runs::LogIndex::open(&directory, None, false)?;
-    /// assert_eq!(index.repeats().count(), 0);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn repeats(&self) -> impl Iterator<Item = (usize, usize)> {
         let repeats = self.correlation.repeats();
         repeats.filter_map(|(repeat, call)| Some((self.find(repeat)?, self.find(call)?)))
     }
 
     /// The position of the span with an ID.
-    ///
-    /// ```
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let index = tracer_runs::LogIndex::open(&directory, None, false)?;
-    /// assert_eq!(index.find(index.span(1).unwrap().span_id), Some(1));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn find(&self, span_id: SpanId) -> Option<usize> {
         if self.entries.is_empty() {
@@ -566,17 +419,6 @@ impl LogIndex {
     }
 
     /// The position of the first span whose line begins at an offset or behind it.
-    ///
-    /// ```
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let index = tracer_runs::LogIndex::open(&directory, None, false)?;
-    /// let second = index.span(1).unwrap().offset;
-    /// assert_eq!((index.place_from(0), index.place_from(second), index.place_from(u64::MAX)), (0, 1, 2));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn place_from(&self, offset: u64) -> usize {
         self.entries
@@ -584,16 +426,6 @@ impl LogIndex {
     }
 
     /// Reads a part of the log as it is stored, at most `length` bytes.
-    ///
-    /// ```
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let index = tracer_runs::LogIndex::open(&directory, None, false)?;
-    /// assert_eq!(index.read_range(0, 12)?, b"{\"trace_id\":");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// # Errors
     ///
@@ -607,62 +439,22 @@ impl LogIndex {
     }
 
     /// The display name of a span: the model, the tool, or the span itself.
-    ///
-    /// ```
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let index = tracer_runs::LogIndex::open(&directory, None, false)?;
-    /// assert_eq!(index.name(&index.span(1).unwrap()), "captured");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn name(&self, span: &IndexedSpan) -> &str {
         self.columns.name(span.name)
     }
 
     /// The names of all spans, by their numbers.
-    ///
-    /// ```
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let index = tracer_runs::LogIndex::open(&directory, None, false)?;
-    /// assert_eq!(index.names().collect::<Vec<_>>(), ["search", "captured"]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn names(&self) -> impl ExactSizeIterator<Item = &str> {
         self.columns.names()
     }
 
     /// The records that roots give in addition to their own, in the order of the file.
-    ///
-    /// ```
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let index = tracer_runs::LogIndex::open(&directory, None, false)?;
-    /// assert_eq!(index.promoted().count(), 1); // RUN_END
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn promoted(&self) -> impl Iterator<Item = PromotedRecord> {
         self.promoted.iter().copied()
     }
 
     /// The line of a span as it is stored, without its newline; `None` behind the last span.
-    ///
-    /// ```
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let index = tracer_runs::LogIndex::open(&directory, None, false)?;
-    /// assert!(index.read_line(0)?.unwrap().starts_with(b"{\"trace_id\":"));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// # Errors
     ///
@@ -678,16 +470,6 @@ impl LogIndex {
     }
 
     /// Reads a span again; `None` behind the last one.
-    ///
-    /// ```
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let index = tracer_runs::LogIndex::open(&directory, None, false)?;
-    /// assert_eq!(index.read_span(0)?.unwrap().name, "search");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// # Errors
     ///
@@ -718,18 +500,6 @@ impl LogIndex {
 
     /// Reads a span again, with its own record; `None` behind the last one. The record is that of the projection of the whole
     /// run, but that it does not say whether it is an attempt at a call.
-    ///
-    /// ```
-    /// use tracer_sdk::format::EventType;
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let index = tracer_runs::LogIndex::open(&directory, None, false)?;
-    /// let (record, span) = index.read_record(0)?.unwrap();
-    /// assert_eq!((record.event_type(), span.name.as_str()), (EventType::ToolCall, "search"));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// # Errors
     ///
@@ -764,16 +534,6 @@ impl LogIndex {
     }
 
     /// Reads the span at a position: its own record, and those that it promotes, in their order.
-    ///
-    /// ```
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let index = tracer_runs::LogIndex::open(&directory, None, false)?;
-    /// assert_eq!(index.read_all_records(1)?.len(), 2); // the start and the end of the run
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// # Errors
     ///
@@ -819,17 +579,6 @@ impl LogIndex {
     }
 
     /// Bytes of a last line that is not whole yet.
-    ///
-    /// ```
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// std::fs::write(directory.join("spans.jsonl"), "{\"trace")?;
-    /// let index = tracer_runs::LogIndex::open(&directory, None, true)?;
-    /// assert_eq!(index.cut_tail(), Some(7));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn cut_tail(&self) -> Option<u64> {
         self.cut_tail
@@ -866,17 +615,6 @@ impl LogIndex {
     /// Problems of the log, its lines and its spans together, by line, and the number of further problems. What has to
     /// be there depends on the recorded status of the run; `has_all_spans` is false where other processes may still
     /// record spans that others are nested in.
-    ///
-    /// ```
-    /// use tracer_sdk::format::RecordedStatus;
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let index = tracer_runs::LogIndex::open(&directory, None, false)?;
-    /// assert_eq!(index.problems(Some(RecordedStatus::Ok), true), (vec![], 0));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn problems(&self, status: Option<RecordedStatus>, has_all_spans: bool) -> (Vec<Problem>, u64) {
         let is_missing = !self.is_read && status != Some(RecordedStatus::Running);
@@ -900,17 +638,6 @@ impl LogIndex {
     }
 
     /// Problems of the lines of the log alone, by line, and the number of further problems.
-    ///
-    /// ```
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// std::fs::write(directory.join("spans.jsonl"), "{\n")?;
-    /// let index = tracer_runs::LogIndex::open(&directory, None, false)?;
-    /// assert_eq!(index.line_problems().0[0].location, "spans.jsonl:1");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn line_problems(&self) -> (Vec<Problem>, u64) {
         let (kept, more) = self.problems.clone().into_parts();
@@ -918,19 +645,6 @@ impl LogIndex {
     }
 
     /// The source of each record in the order of the projection.
-    ///
-    /// ```
-    /// use tracer_runs::RecordSource;
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let index = tracer_runs::LogIndex::open(&directory, None, false)?;
-    /// // The run, which is the last line; its call; its end.
-    /// let expected = [RecordSource::Span(1), RecordSource::Span(0), RecordSource::Promoted(0)];
-    /// assert_eq!(index.in_order(), expected);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn in_order(&self) -> Vec<RecordSource> {
         type SortKey = (Timestamp, Rank, u64, u32);
@@ -955,18 +669,6 @@ impl LogIndex {
     }
 
     /// The type of a record, its instant and its outcome.
-    ///
-    /// ```
-    /// use tracer_sdk::format::EventType;
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let index = tracer_runs::LogIndex::open(&directory, None, false)?;
-    /// let types = index.in_order().into_iter().filter_map(|source| Some(index.header(source)?.event_type));
-    /// assert!(types.eq([EventType::RunStart, EventType::ToolCall, EventType::RunEnd]));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn header(&self, source: RecordSource) -> Option<RecordHeader> {
         match source {
@@ -1011,18 +713,6 @@ impl TokenShares {
 }
 
 /// A span as the index knows it.
-///
-/// ```
-/// use tracer_sdk::format::EventType;
-/// use tracer_sdk::testing::capture;
-///
-/// let folder = tempfile::tempdir()?;
-/// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-/// let index = tracer_runs::LogIndex::open(&directory, None, false)?;
-/// let call = index.span(0).unwrap();
-/// assert_eq!((call.event_type, index.name(&call)), (EventType::ToolCall, "search"));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
@@ -1070,17 +760,6 @@ pub struct IndexedSpan {
 }
 
 /// The source of a record.
-///
-/// ```
-/// use tracer_runs::RecordSource;
-/// use tracer_sdk::testing::capture;
-///
-/// let folder = tempfile::tempdir()?;
-/// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-/// let index = tracer_runs::LogIndex::open(&directory, None, false)?;
-/// assert_eq!(index.in_order()[1], RecordSource::Span(0));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RecordSource {
     /// The span at a place of the index.
@@ -1090,18 +769,6 @@ pub enum RecordSource {
 }
 
 /// A record that a root gives in addition to its own: that of an event, or the end of the run.
-///
-/// ```
-/// use tracer_sdk::format::EventType;
-/// use tracer_sdk::testing::capture;
-///
-/// let folder = tempfile::tempdir()?;
-/// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-/// let index = tracer_runs::LogIndex::open(&directory, None, false)?;
-/// let end = index.promoted().next().unwrap();
-/// assert_eq!((end.event_type, end.span), (EventType::RunEnd, 1));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PromotedRecord {

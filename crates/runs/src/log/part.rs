@@ -12,16 +12,6 @@ use tracer_format::{SPANS_FILE, SpanRecord};
 const MAX_PART_BYTES: u64 = 2 * MAX_LINE_BYTES as u64;
 
 /// The spans on the whole lines of a part of a log.
-///
-/// ```
-/// use tracer_sdk::testing::capture;
-///
-/// let folder = tempfile::tempdir()?;
-/// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-/// let part = tracer_runs::read_log_part(&directory, 0, 1 << 20)?;
-/// assert_eq!((part.spans.len(), part.is_to_end), (2, true));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 #[non_exhaustive]
 pub struct LogPart {
@@ -41,13 +31,6 @@ pub struct LogPart {
 /// # Errors
 ///
 /// The file cannot be read, or is no regular file; or `max_bytes` is more than 256 MiB.
-///
-/// ```
-/// let directory = tempfile::tempdir()?;
-/// let part = tracer_runs::read_log_part(directory.path(), 0, 64 * 1024)?;
-/// assert!(part.spans.is_empty() && part.is_to_end);
-/// # Ok::<(), std::io::Error>(())
-/// ```
 pub fn read_log_part(directory: &Path, offset: u64, max_bytes: u64) -> io::Result<LogPart> {
     let mut file = match file::open(&directory.join(SPANS_FILE)) {
         Ok(file) => file,

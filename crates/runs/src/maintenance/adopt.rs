@@ -19,20 +19,6 @@ use tracer_sdk::disk::{Disk, FileSystem, OpenMode, write_all};
 ///
 /// For readers it is there at once, with its mark. Only regular files are taken.
 ///
-/// ```
-/// use tracer_sdk::format::GateTrial;
-/// use tracer_runs::RunStore;
-/// use tracer_sdk::testing::capture;
-///
-/// let (trial, own) = (tempfile::tempdir()?, tempfile::tempdir()?);
-/// capture(|| tracer_sdk::tool_call("search").record()).save(trial.path())?;
-/// let run = RunStore::new(trial.path()).newest()?;
-/// let mark = GateTrial { id: "5f0c2a9e".to_owned(), trial: 1 };
-/// let adopted = tracer_runs::maintenance::adopt_run(&run, &RunStore::new(own.path()), &mark)?;
-/// assert_eq!(adopted.load()?.meta.gate(), Some(mark));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
 /// # Errors
 ///
 /// [`MaintenanceError::RunExists`] when the store has a run with this ID, which is left as it is; [`MaintenanceError::Io`] when a file

@@ -22,18 +22,6 @@ const SPAN_MESSAGE: &str = "the process ended before this span did";
 const LOST_NAME: &str = "lost";
 
 /// The missing spans and the outcome of an interrupted run.
-///
-/// ```
-/// use std::path::Path;
-/// use tracer_runs::maintenance::{MaintenanceError, plan_repair};
-///
-/// fn explain(directory: &Path) -> Result<(), MaintenanceError> {
-///     if let Some(completion) = plan_repair(directory)?.completion {
-///         println!("it ended at {} with {} open spans", completion.ended_at.text(), completion.spans.len());
-///     }
-///     Ok(())
-/// }
-/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Completion {
     /// Spans to append, the root last.

@@ -7,16 +7,6 @@ use thiserror::Error;
 use tracer_format::Problem;
 
 /// Why a run was not changed, or not to the end.
-///
-/// ```
-/// use tracer_sdk::testing::capture;
-///
-/// let folder = tempfile::tempdir()?;
-/// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-/// let error = tracer_runs::maintenance::repair(&directory).unwrap_err();
-/// assert_eq!(error.to_string(), "the run has ended, and nothing was left undone");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum MaintenanceError {

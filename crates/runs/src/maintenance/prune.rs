@@ -7,13 +7,6 @@ use thiserror::Error;
 use tracer_format::Timestamp;
 
 /// The runs to remove. At least one rule must be set for any run to be removed.
-///
-/// ```
-/// use tracer_runs::maintenance::PruneRules;
-///
-/// let rules = PruneRules { keep: Some(20), ..PruneRules::default() };
-/// assert!(!rules.is_empty());
-/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PruneRules {
     /// Only runs with one of these statuses; none means any except damaged ones, which are removed only when named.
@@ -28,12 +21,6 @@ pub struct PruneRules {
 
 impl PruneRules {
     /// Returns whether no rule is set.
-    ///
-    /// ```
-    /// use tracer_runs::maintenance::PruneRules;
-    ///
-    /// assert!(PruneRules::default().is_empty());
-    /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
@@ -49,20 +36,6 @@ impl PruneRules {
 }
 
 /// A run that a plan removes.
-///
-/// ```
-/// use tracer_runs::maintenance::{PrunePlan, PruneRules};
-/// use tracer_runs::RunStore;
-/// use tracer_sdk::testing::capture;
-///
-/// let folder = tempfile::tempdir()?;
-/// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-/// let store = RunStore::new(folder.path());
-/// let rules = PruneRules { keep: Some(0), ..PruneRules::default() };
-/// let plan = PrunePlan::compute(&store.list()?, &rules, || {});
-/// assert!(plan.removals[0].bytes > 0);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct PlannedRemoval {
@@ -75,22 +48,6 @@ pub struct PlannedRemoval {
 }
 
 /// The runs that rules remove, the oldest first.
-///
-/// ```
-/// use tracer_runs::maintenance::{PrunePlan, PruneRules};
-/// use tracer_runs::RunStore;
-/// use tracer_sdk::testing::capture;
-///
-/// let folder = tempfile::tempdir()?;
-/// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-/// let store = RunStore::new(folder.path());
-/// let rules = PruneRules { keep: Some(0), ..PruneRules::default() };
-/// let plan = PrunePlan::compute(&store.list()?, &rules, || {});
-/// assert_eq!(plan.removals.len(), 1);
-/// assert_eq!(plan.apply(&store, || {})?.removed_runs, 1);
-/// assert!(store.list()?.is_empty());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct PrunePlan {
@@ -99,20 +56,6 @@ pub struct PrunePlan {
 }
 
 /// The outcome of a plan that was applied.
-///
-/// ```
-/// use tracer_runs::maintenance::{PrunePlan, PruneRules};
-/// use tracer_runs::RunStore;
-/// use tracer_sdk::testing::capture;
-///
-/// let folder = tempfile::tempdir()?;
-/// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-/// let store = RunStore::new(folder.path());
-/// let rules = PruneRules { keep: Some(0), ..PruneRules::default() };
-/// let result = PrunePlan::compute(&store.list()?, &rules, || {}).apply(&store, || {})?;
-/// assert_eq!(result.removed_runs, 1);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PruneResult {
@@ -127,21 +70,6 @@ impl PrunePlan {
     /// `on_run` is called after each.
     ///
     /// A run that may be live is never removed. Without a rule about age or size, every run that the others leave is.
-    ///
-    /// ```
-    /// use tracer_runs::maintenance::{PrunePlan, PruneRules};
-    /// use tracer_runs::RunStore;
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let store = RunStore::new(folder.path());
-    /// let rules = PruneRules { keep: Some(0), ..PruneRules::default() };
-    /// let mut read = 0;
-    /// let plan = PrunePlan::compute(&store.list()?, &rules, || read += 1);
-    /// assert_eq!((plan.removals.len(), read), (1, 1));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn compute(runs: &[RunSummary], rules: &PruneRules, mut on_run: impl FnMut()) -> Self {
         RunSummary::check_all_logs(runs);
@@ -170,20 +98,6 @@ impl PrunePlan {
     }
 
     /// Bytes of all runs to remove.
-    ///
-    /// ```
-    /// use tracer_runs::maintenance::{PrunePlan, PruneRules};
-    /// use tracer_runs::RunStore;
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let store = RunStore::new(folder.path());
-    /// let rules = PruneRules { keep: Some(0), ..PruneRules::default() };
-    /// let plan = PrunePlan::compute(&store.list()?, &rules, || {});
-    /// assert_eq!(plan.bytes(), plan.removals[0].bytes);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.removals
@@ -192,22 +106,6 @@ impl PrunePlan {
     }
 
     /// Removes the runs, and what interrupted removals left in the store; `on_removed` is called after each run.
-    ///
-    /// ```
-    /// use tracer_runs::maintenance::{PrunePlan, PruneRules};
-    /// use tracer_runs::RunStore;
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let store = RunStore::new(folder.path());
-    /// let rules = PruneRules { keep: Some(0), ..PruneRules::default() };
-    /// let plan = PrunePlan::compute(&store.list()?, &rules, || {});
-    /// let mut removed = 0;
-    /// plan.apply(&store, || removed += 1)?;
-    /// assert_eq!(removed, 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// # Errors
     ///
@@ -236,22 +134,6 @@ impl PrunePlan {
 }
 
 /// A plan that could not be applied to its end.
-///
-/// ```
-/// use tracer_runs::maintenance::{PrunePlan, PruneRules};
-/// use tracer_runs::RunStore;
-/// use tracer_sdk::testing::capture;
-///
-/// let folder = tempfile::tempdir()?;
-/// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-/// let store = RunStore::new(folder.path());
-/// let rules = PruneRules { keep: Some(0), ..PruneRules::default() };
-/// let plan = PrunePlan::compute(&store.list()?, &rules, || {});
-/// if let Err(error) = plan.apply(&store, || {}) {
-///     eprintln!("{error}: {}", error.source);
-/// }
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug, Error)]
 #[error("failed to remove {}", run.as_ref().map_or_else(|| "what an interrupted removal left".to_owned(), |run| format!("run {}", run.trace_id)))]
 #[non_exhaustive]

@@ -15,17 +15,6 @@ const REMOVED: &str = ".removed";
 
 /// Removes a run with everything in its directory. Whether it may be removed is for the caller to know.
 ///
-/// ```
-/// use tracer_sdk::testing::capture;
-///
-/// let folder = tempfile::tempdir()?;
-/// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-/// let store = tracer_runs::RunStore::new(folder.path());
-/// tracer_runs::maintenance::remove_run(&store.newest()?)?;
-/// assert!(store.list()?.is_empty());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
 /// # Errors
 ///
 /// [`MaintenanceError::Io`] when a file cannot be removed: what is left of the run is a run again, all of it where what cannot be

@@ -15,19 +15,6 @@ use tracer_sdk::settings::Settings;
 
 /// Renames a run and gives the name as it was written: a run name goes through redaction, whatever its source.
 ///
-/// ```
-/// use tracer_runs::RunStore;
-/// use tracer_sdk::settings::Settings;
-/// use tracer_sdk::testing::capture;
-///
-/// let folder = tempfile::tempdir()?;
-/// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-/// let store = RunStore::new(folder.path());
-/// tracer_runs::maintenance::rename_run(&store.newest()?, "refund, first try", &Settings::with_data_dir(folder.path()))?;
-/// assert_eq!(store.newest()?.load()?.meta.run_name.as_deref(), Some("refund, first try"));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
 /// # Errors
 ///
 /// [`MaintenanceError`]: the run may still be recorded, and would write its own name at its end; its

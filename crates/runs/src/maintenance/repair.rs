@@ -20,17 +20,6 @@ use tracer_sdk::disk::{Disk, FileSystem, OpenFile, OpenMode, write_all};
 const BROKEN_FILE: &str = "spans.jsonl.broken";
 
 /// Plan of a run's repair.
-///
-/// ```
-/// use tracer_sdk::testing::capture;
-///
-/// let folder = tempfile::tempdir()?;
-/// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-/// std::fs::write(directory.join(".live"), "")?; // its process was killed right after the run's end
-/// let done = tracer_runs::maintenance::repair(&directory)?;
-/// assert_eq!((done.cut, done.completion), (None, None)); // only `.live` was left to remove
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Repair {
     /// Number of bytes of a torn last line that are cut off; `None` when the last line is whole.
@@ -53,17 +42,6 @@ struct LogEnd {
 
 /// Works out what [`repair`] would do, and changes nothing.
 ///
-/// ```
-/// use tracer_sdk::testing::capture;
-///
-/// let folder = tempfile::tempdir()?;
-/// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-/// std::fs::write(directory.join(".live"), "")?; // its process was killed right after the run's end
-/// assert!(tracer_runs::maintenance::plan_repair(&directory).is_ok());
-/// assert!(directory.join(".live").exists()); // as it was
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-///
 /// # Errors
 ///
 /// [`MaintenanceError`]: the run is live, or may be, it ended, or it has other damage.
@@ -81,25 +59,6 @@ pub fn plan_repair(directory: &Path) -> Result<Repair, MaintenanceError> {
 }
 
 /// Completes an interrupted run, so that it is valid, and gives what was done.
-///
-/// ```
-/// use tracer_sdk::format::RecordedStatus;
-/// use tracer_sdk::{Config, Run, tool_call};
-///
-/// let folder = tempfile::tempdir()?;
-/// let run = Run::new("support-agent").config(&Config::new().data_dir(folder.path())).start();
-/// tool_call("search").record()?;
-/// // What a killed process leaves: here a copy of a run that is being recorded.
-/// let directory = folder.path().join(run.trace_id().unwrap().to_string());
-/// std::fs::create_dir(&directory)?;
-/// for file in [".live", "meta.json", "spans.jsonl"] {
-///     std::fs::copy(run.dir().unwrap().join(file), directory.join(file))?;
-/// }
-///
-/// tracer_runs::maintenance::repair(&directory)?;
-/// assert_eq!(tracer_runs::LoadedRun::read(&directory)?.meta.status, RecordedStatus::Error);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 ///
 /// # Errors
 ///

@@ -22,23 +22,6 @@ const LOCK: &str = ".lock";
 /// The trash of a data directory. For readers, a run in it is no run.
 ///
 /// Any process restores from it. The last process that deleted into it empties it.
-///
-/// ```
-/// use tracer_runs::maintenance::Trash;
-/// use tracer_runs::RunStore;
-/// use tracer_sdk::testing::capture;
-///
-/// let folder = tempfile::tempdir()?;
-/// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-/// let store = RunStore::new(folder.path());
-/// let run = store.newest()?;
-/// let trash = Trash::new(&store);
-/// trash.put(&run)?;
-/// assert!(store.list()?.is_empty());
-/// trash.restore(run.trace_id)?;
-/// assert_eq!(store.newest()?, run);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug)]
 pub struct Trash {
     folder: PathBuf,
@@ -49,16 +32,6 @@ pub struct Trash {
 
 impl Trash {
     /// The trash of a store, which need not be there yet.
-    ///
-    /// ```
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let store = tracer_runs::RunStore::new(folder.path());
-    /// assert_eq!(tracer_runs::maintenance::Trash::new(&store).empty()?, 0);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn new(store: &RunStore) -> Self {
         Self {
@@ -69,17 +42,6 @@ impl Trash {
     }
 
     /// Puts a run there.
-    ///
-    /// ```
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let store = tracer_runs::RunStore::new(folder.path());
-    /// tracer_runs::maintenance::Trash::new(&store).put(&store.newest()?)?;
-    /// assert!(store.list()?.is_empty());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// # Errors
     ///
@@ -107,17 +69,6 @@ impl Trash {
 
     /// Takes a run out again. `false` says that it is not there any more.
     ///
-    /// ```
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let store = tracer_runs::RunStore::new(folder.path());
-    /// let id = store.newest()?.trace_id;
-    /// assert!(!tracer_runs::maintenance::Trash::new(&store).restore(id)?); // it was never deleted
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Errors
     ///
     /// [`MaintenanceError::Io`] when it cannot be moved, or a run with its ID is there.
@@ -138,18 +89,6 @@ impl Trash {
 
     /// Lets go of the trash, and deletes permanently what is in it, unless another process has deleted into it and is there
     /// still; gives the number of runs.
-    ///
-    /// ```
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let store = tracer_runs::RunStore::new(folder.path());
-    /// let trash = tracer_runs::maintenance::Trash::new(&store);
-    /// trash.put(&store.newest()?)?;
-    /// assert_eq!(trash.empty()?, 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// # Errors
     ///

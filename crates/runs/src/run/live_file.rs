@@ -18,17 +18,6 @@ use tracer_format::{EventType, LIVE_FILE, LOCK_FILE, RunMeta, SpanId, StoredTime
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
 /// An emitter's account of the run that it records.
-///
-/// ```
-/// use tracer_runs::read_live_file;
-///
-/// let folder = tempfile::tempdir()?;
-/// let config = tracer_sdk::Config::new().data_dir(folder.path());
-/// let run = tracer_sdk::Run::new("support-agent").config(&config).start();
-/// let live = read_live_file(&run.dir().unwrap()).expect("the run is being recorded");
-/// assert_eq!(live.run_name.as_deref(), Some("support-agent"));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct LiveFile {
     /// The run's name.
@@ -44,15 +33,6 @@ pub struct LiveFile {
 }
 
 /// A process, distinguishable from a later one with the same number.
-///
-/// ```
-/// let folder = tempfile::tempdir()?;
-/// let config = tracer_sdk::Config::new().data_dir(folder.path());
-/// let run = tracer_sdk::Run::new("support-agent").config(&config).start();
-/// let live = tracer_runs::read_live_file(&run.dir().unwrap()).unwrap();
-/// assert_eq!(live.process.pid, Some(std::process::id()));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct ProcessIdentity {
@@ -85,19 +65,6 @@ pub(super) struct RecordingProcess {
 }
 
 /// A timed span that was started.
-///
-/// ```
-/// use tracer_sdk::format::EventType;
-///
-/// let folder = tempfile::tempdir()?;
-/// let config = tracer_sdk::Config::new().data_dir(folder.path());
-/// let run = tracer_sdk::Run::new("support-agent").config(&config).start();
-/// let call = tracer_sdk::tool_call("search").start()?;
-/// let live = tracer_runs::read_live_file(&run.dir().unwrap()).unwrap();
-/// assert_eq!((live.started[0].name.as_str(), live.started[0].event_type), ("search", EventType::ToolCall));
-/// assert_eq!(Some(live.started[0].span_id), call.id());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct StartedSpan {
     /// The span.
@@ -117,21 +84,6 @@ pub struct StartedSpan {
 impl StartedSpan {
     /// The spans that had not ended when their run did, as its root lists them; the first ones of many. One that is in
     /// `spans.jsonl` has ended since.
-    ///
-    /// ```
-    /// use tracer_runs::{LoadedRun, StartedSpan};
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let config = tracer_sdk::Config::new().data_dir(folder.path());
-    /// let run = tracer_sdk::Run::new("support-agent").config(&config).start();
-    /// let directory = run.dir().unwrap();
-    /// let call = tracer_sdk::tool_call("search").start()?;
-    /// run.finish();
-    /// let root = LoadedRun::read(&directory)?.spans.remove(0);
-    /// assert_eq!(StartedSpan::unfinished(&root.attributes)[0].name, "search");
-    /// call.end()?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn unfinished(root: &Map<String, Value>) -> Vec<Self> {
         let list = names::UNFINISHED_LIST.find(root).and_then(Value::as_str);
@@ -239,19 +191,6 @@ fn header(bytes: &[u8]) -> Option<Header> {
 }
 
 /// Reads the `.live` of a run directory; `None` when there is none or its first line cannot be read.
-///
-/// ```
-/// use tracer_runs::read_live_file;
-///
-/// let folder = tempfile::tempdir()?;
-/// let config = tracer_sdk::Config::new().data_dir(folder.path());
-/// let run = tracer_sdk::Run::new("support-agent").config(&config).start();
-/// let directory = run.dir().unwrap();
-/// assert!(read_live_file(&directory).is_some());
-/// run.finish();
-/// assert_eq!(read_live_file(&directory), None);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[must_use]
 pub fn read_live_file(directory: &Path) -> Option<LiveFile> {
     let bytes = read(directory, MAX_BYTES)?;

@@ -10,19 +10,6 @@ use crate::file::{self, OpenError};
 use tracer_format::{LIVE_FILE, LOCK_FILE, RecordedStatus};
 
 /// Liveness of a run: whether it is still being recorded. Probing never changes anything.
-///
-/// ```
-/// use tracer_runs::{Liveness, RunStore};
-///
-/// let folder = tempfile::tempdir()?;
-/// let config = tracer_sdk::Config::new().data_dir(folder.path());
-/// let run = tracer_sdk::Run::new("support-agent").config(&config).start();
-/// let store = RunStore::new(folder.path());
-/// assert_eq!(store.list()?[0].probe_liveness(), Liveness::Running);
-/// run.finish();
-/// assert_eq!(store.list()?[0].probe_liveness(), Liveness::Ended);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Liveness {
     /// The run has ended, well or with an error.
@@ -38,17 +25,6 @@ pub enum Liveness {
 
 /// Checks whether the run in a directory is still going on. `status` is what its `meta.json` says; a run that has no
 /// `meta.json` yet is [`RecordedStatus::Running`].
-///
-/// ```
-/// use tracer_sdk::format::RecordedStatus;
-/// use tracer_runs::{Liveness, probe_liveness};
-///
-/// let folder = tempfile::tempdir()?;
-/// let config = tracer_sdk::Config::new().data_dir(folder.path());
-/// let run = tracer_sdk::Run::new("support-agent").config(&config).start();
-/// assert_eq!(probe_liveness(&run.dir().unwrap(), RecordedStatus::Running), Liveness::Running);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[must_use]
 pub fn probe_liveness(directory: &Path, status: RecordedStatus) -> Liveness {
     if status.is_completed() {

@@ -17,18 +17,6 @@ use tracer_format::{EventType, Record, SpanId, SpanRecord};
 /// It is part of a [`RunReader`](super::RunReader). As an iterator it begins with the first record, or with the one that
 /// [`RecordStream::seek`] named. A clone is cheap: it shares the file and the index, and reads independently, on another
 /// thread if it is sent there.
-///
-/// ```
-/// use tracer_runs::{RunReader, Strictness};
-/// use tracer_sdk::testing::capture;
-///
-/// let folder = tempfile::tempdir()?;
-/// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-/// let records = RunReader::open(&directory, Strictness::Strict)?.records;
-/// let names: Result<Vec<String>, _> = records.map(|record| record.map(|record| record.name)).collect();
-/// assert_eq!(names?, ["captured", "search", "captured"]);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug, Clone)]
 pub struct RecordStream {
     index: Arc<LogIndex>,
@@ -55,107 +43,36 @@ impl RecordStream {
     }
 
     /// The index of the log.
-    ///
-    /// ```
-    /// use tracer_runs::{RunReader, Strictness};
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let records = RunReader::open(&directory, Strictness::Strict)?.records;
-    /// assert_eq!(records.index().len(), 2);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn index(&self) -> &LogIndex {
         &self.index
     }
 
     /// The index of the log, to keep; `None` while a clone of the stream shares it.
-    ///
-    /// ```
-    /// use tracer_runs::{RunReader, Strictness};
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let records = RunReader::open(&directory, Strictness::Strict)?.records;
-    /// let clone = records.clone();
-    /// assert!(records.into_index().is_none());
-    /// assert_eq!(clone.into_index().unwrap().len(), 2);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn into_index(self) -> Option<LogIndex> {
         Arc::into_inner(self.index)
     }
 
     /// The source of the record with a number, from 0.
-    ///
-    /// ```
-    /// use tracer_runs::{RecordSource, RunReader, Strictness};
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let records = RunReader::open(&directory, Strictness::Strict)?.records;
-    /// assert_eq!(records.source(1), Some(RecordSource::Span(0)));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn source(&self, number: usize) -> Option<RecordSource> {
         self.order.get(number).copied()
     }
 
     /// Number of records in the run.
-    ///
-    /// ```
-    /// use tracer_runs::{RunReader, Strictness};
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let records = RunReader::open(&directory, Strictness::Strict)?.records;
-    /// assert_eq!(records.record_count(), 3);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn record_count(&self) -> usize {
         self.order.len()
     }
 
     /// The spans that the records are made from, in the order in which they started.
-    ///
-    /// ```
-    /// use tracer_runs::{RunReader, Strictness};
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let spans = RunReader::open(&directory, Strictness::Strict)?.records.into_spans();
-    /// assert_eq!(spans.span_count(), 2);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn into_spans(self) -> SpanStream {
         SpanStream::new(self)
     }
 
     /// Header of the record with a number, from 0, without reading it; `None` behind the last one.
-    ///
-    /// ```
-    /// use tracer_runs::{RunReader, Strictness};
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let failed = capture(|| tracer_sdk::tool_call("search").fail("out of reach").record());
-    /// let directory = failed.save(folder.path())?;
-    /// let records = RunReader::open(&directory, Strictness::Strict)?.records;
-    /// let failed = (0..records.record_count()).filter(|&number| records.header(number).unwrap().outcome.is_failure());
-    /// assert_eq!(failed.collect::<Vec<_>>(), [1]);
-    /// assert_eq!(records.header(3), None);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn header(&self, number: usize) -> Option<RecordHeader> {
         self.index.header(self.source(number)?)
@@ -163,19 +80,6 @@ impl RecordStream {
 
     /// The span whose own record has a number, from 0; `None` for a record that is promoted from a root, and behind the
     /// last one.
-    ///
-    /// ```
-    /// use tracer_runs::{RunReader, Strictness};
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let failed = capture(|| tracer_sdk::tool_call("search").fail("out of reach").record());
-    /// let directory = failed.save(folder.path())?;
-    /// let mut records = RunReader::open(&directory, Strictness::Strict)?.records;
-    /// let span = records.read_span_of(1)?.unwrap();
-    /// assert_eq!(span.name, "search");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// # Errors
     ///
@@ -188,35 +92,11 @@ impl RecordStream {
     }
 
     /// Goes to a record by its number, from 0: it is the next one.
-    ///
-    /// ```
-    /// use tracer_runs::{RunReader, Strictness};
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let mut records = RunReader::open(&directory, Strictness::Strict)?.records;
-    /// records.seek(1);
-    /// assert_eq!(records.next().unwrap()?.name, "search");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn seek(&mut self, number: usize) {
         self.next = number;
     }
 
     /// The record with a number, from 0; `None` behind the last one.
-    ///
-    /// ```
-    /// use tracer_runs::{RunReader, Strictness};
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let mut records = RunReader::open(&directory, Strictness::Strict)?.records;
-    /// assert_eq!(records.read_record(1)?.unwrap().name, "search");
-    /// assert_eq!(records.read_record(3)?, None);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// # Errors
     ///
@@ -226,18 +106,6 @@ impl RecordStream {
     }
 
     /// The record with a number, from 0, and its span where it is a span's own record; `None` behind the last one.
-    ///
-    /// ```
-    /// use tracer_runs::{RunReader, Strictness};
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let mut records = RunReader::open(&directory, Strictness::Strict)?.records;
-    /// let (record, span) = records.read_record_with_span(1)?.unwrap();
-    /// assert_eq!((record.name, span.unwrap().name), ("search".to_owned(), "search".to_owned()));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// # Errors
     ///
@@ -331,18 +199,6 @@ impl Iterator for RecordStream {
 ///
 /// Made by [`RecordStream::into_spans`]. A clone costs little: it shares the file and the index, and reads on its own, on
 /// another thread if it is sent there.
-///
-/// ```
-/// use tracer_runs::{RunReader, Strictness};
-/// use tracer_sdk::testing::capture;
-///
-/// let folder = tempfile::tempdir()?;
-/// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-/// let spans = RunReader::open(&directory, Strictness::Strict)?.records.into_spans();
-/// let names: Result<Vec<String>, _> = spans.map(|span| span.map(|span| span.name)).collect();
-/// assert_eq!(names?, ["captured", "search"]);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug, Clone)]
 pub struct SpanStream {
     records: RecordStream,
@@ -365,17 +221,6 @@ impl SpanStream {
     }
 
     /// The spans from a number on, counted from 0 in the order in which they started.
-    ///
-    /// ```
-    /// use tracer_runs::{RunReader, Strictness};
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let mut spans = RunReader::open(&directory, Strictness::Strict)?.records.into_spans().starting_at(1);
-    /// assert_eq!(spans.next().unwrap()?.name, "search");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn starting_at(mut self, number: usize) -> Self {
         self.next = number;
@@ -383,17 +228,6 @@ impl SpanStream {
     }
 
     /// Number of spans in the run.
-    ///
-    /// ```
-    /// use tracer_runs::{RunReader, Strictness};
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let spans = RunReader::open(&directory, Strictness::Strict)?.records.into_spans();
-    /// assert_eq!(spans.span_count(), 2);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn span_count(&self) -> usize {
         self.positions.len()
@@ -403,36 +237,12 @@ impl SpanStream {
     /// as they are stored, the tokens of such spans count twice. Of the spans of one call the first in the file that has
     /// tokens keeps them, whichever of them the projection takes for the call: a reader that sends spans while the run goes
     /// on cannot take back what it has sent.
-    ///
-    /// ```
-    /// use tracer_runs::{RunReader, Strictness};
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let mut spans = RunReader::open(&directory, Strictness::Strict)?.records.into_spans();
-    /// let search = spans.read_span(1)?.unwrap();
-    /// assert_eq!(spans.counted_in(search.span_id), None);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn counted_in(&self, span_id: SpanId) -> Option<SpanId> {
         self.records.index.counted_in(span_id)
     }
 
     /// The span with a number, from 0; `None` behind the last one.
-    ///
-    /// ```
-    /// use tracer_runs::{RunReader, Strictness};
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let mut spans = RunReader::open(&directory, Strictness::Strict)?.records.into_spans();
-    /// assert_eq!(spans.read_span(1)?.unwrap().name, "search");
-    /// assert_eq!(spans.read_span(2)?, None);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// # Errors
     ///
@@ -450,17 +260,6 @@ impl SpanStream {
 impl SpanStream {
     /// The own record of the span with a number, from 0, as the projection of the whole run gives it but for whether it is an
     /// attempt at a call; `None` behind the last one.
-    ///
-    /// ```
-    /// use tracer_runs::{RunReader, Strictness};
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let mut spans = RunReader::open(&directory, Strictness::Strict)?.records.into_spans();
-    /// assert_eq!(spans.read_record(1)?.unwrap().name, "search");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// # Errors
     ///

@@ -4,16 +4,6 @@ use super::status::RunStatus;
 use super::summary::RunSummary;
 
 /// Filter of runs by status and name; without anything set, every run passes.
-///
-/// ```
-/// use tracer_runs::{NamePattern, RunFilter, RunStatus};
-///
-/// let filter = RunFilter {
-///     statuses: vec![RunStatus::Failed, RunStatus::Interrupted],
-///     name: Some(NamePattern::new("support-*")),
-/// };
-/// assert!(filter.name.as_ref().unwrap().matches("support-agent"));
-/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RunFilter {
     /// The run has one of these statuses; none means any.
@@ -25,19 +15,6 @@ pub struct RunFilter {
 impl RunFilter {
     /// Returns whether a run passes. Its status is checked last, and only when the answer depends on it: that reads the
     /// file system.
-    ///
-    /// ```
-    /// use tracer_runs::{RunFilter, RunStatus, RunStore};
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let failed = RunFilter { statuses: vec![RunStatus::Failed], ..RunFilter::default() };
-    /// let mut runs = RunStore::new(folder.path()).list()?;
-    /// runs.retain(|run| failed.passes(run));
-    /// assert!(runs.is_empty()); // the only run ended well
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn passes(&self, run: &RunSummary) -> bool {
         let name = run.meta.as_ref().ok().and_then(|meta| meta.run_name.as_deref());
@@ -51,13 +28,6 @@ impl RunFilter {
 }
 
 /// Pattern for a name: matches a part of it or, with `*` (any characters) or `?` (any one), all of it. Ignores case.
-///
-/// ```
-/// use tracer_runs::NamePattern;
-///
-/// assert!(NamePattern::new("support").matches("Support-Agent"));
-/// assert!(!NamePattern::new("support*").matches("my support-agent"));
-/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamePattern {
     characters: Vec<char>,
@@ -66,12 +36,6 @@ pub struct NamePattern {
 
 impl NamePattern {
     /// The pattern with this text.
-    ///
-    /// ```
-    /// use tracer_runs::NamePattern;
-    ///
-    /// assert!(NamePattern::new("run-?").matches("run-7"));
-    /// ```
     #[must_use]
     pub fn new(text: &str) -> Self {
         Self {
@@ -81,14 +45,6 @@ impl NamePattern {
     }
 
     /// Returns whether the pattern matches a name.
-    ///
-    /// ```
-    /// use tracer_runs::NamePattern;
-    ///
-    /// let pattern = NamePattern::new("*-agent");
-    /// assert!(pattern.matches("support-agent"));
-    /// assert!(!pattern.matches("support-agent-2"));
-    /// ```
     #[must_use]
     pub fn matches(&self, name: &str) -> bool {
         let name = folded(name);
@@ -107,13 +63,6 @@ fn folded(text: &str) -> Vec<char> {
 }
 
 /// Returns whether a glob pattern, with `*` for any text and `?` for any one character, matches all of a text.
-///
-/// ```
-/// use tracer_runs::matches_glob;
-///
-/// assert!(matches_glob("mcp__*__read_?", "mcp__files__read_1"));
-/// assert!(!matches_glob("search", "Search"));
-/// ```
 #[must_use]
 pub fn matches_glob(pattern: &str, text: &str) -> bool {
     let characters = |text: &str| text.chars().collect::<Vec<char>>();

@@ -24,18 +24,6 @@ use thiserror::Error;
 use tracer_format::{RUNS_FOLDER, TraceId};
 
 /// A data directory with its runs.
-///
-/// ```
-/// use tracer_runs::{RunStore, StoreError};
-///
-/// let directory = tempfile::tempdir()?;
-/// let store = RunStore::new(directory.path());
-/// assert!(matches!(store.list(), Err(StoreError::Missing { path }) if path == store.runs_dir()));
-///
-/// std::fs::create_dir(store.runs_dir())?;
-/// assert!(store.list()?.is_empty());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunStore {
     data_dir: PathBuf,
@@ -43,13 +31,6 @@ pub struct RunStore {
 
 impl RunStore {
     /// The store in a data directory, which need not be there yet.
-    ///
-    /// ```
-    /// use tracer_runs::RunStore;
-    ///
-    /// let store = RunStore::new("/home/me/.tracer");
-    /// assert_eq!(store.runs_dir(), std::path::Path::new("/home/me/.tracer/runs"));
-    /// ```
     pub fn new(data_dir: impl Into<PathBuf>) -> Self {
         Self {
             data_dir: data_dir.into(),
@@ -57,25 +38,12 @@ impl RunStore {
     }
 
     /// The data directory.
-    ///
-    /// ```
-    /// use tracer_runs::RunStore;
-    ///
-    /// let store = RunStore::new("/home/me/.tracer");
-    /// assert_eq!(store.data_dir(), std::path::Path::new("/home/me/.tracer"));
-    /// ```
     #[must_use]
     pub fn data_dir(&self) -> &Path {
         &self.data_dir
     }
 
     /// The folder with one directory per run.
-    ///
-    /// ```
-    /// use tracer_runs::RunStore;
-    ///
-    /// assert!(RunStore::new("/home/me/.tracer").runs_dir().ends_with("runs"));
-    /// ```
     #[must_use]
     pub fn runs_dir(&self) -> PathBuf {
         self.data_dir.join(RUNS_FOLDER)
@@ -83,16 +51,6 @@ impl RunStore {
 
     /// The directories of all runs, by ID. Anything else in the folder is passed over: files, symbolic links, and names
     /// that are no trace ID.
-    ///
-    /// ```
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let directories = tracer_runs::RunStore::new(folder.path()).list_directories()?;
-    /// assert_eq!(directories[0].path, directory);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// # Errors
     ///
@@ -140,17 +98,6 @@ impl RunStore {
     ///
     /// A run without a readable start is placed by the time at which its directory was last changed.
     ///
-    /// ```
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let runs = tracer_runs::RunStore::new(folder.path()).list()?;
-    /// let meta = runs[0].meta.as_ref().expect("it can be read");
-    /// assert_eq!(meta.run_name.as_deref(), Some("captured"));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Errors
     ///
     /// [`StoreError`] when the folder is missing or cannot be read.
@@ -159,17 +106,6 @@ impl RunStore {
     }
 
     /// The newest runs, at most `limit`, as [`RunStore::list`] gives them.
-    ///
-    /// ```
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let store = tracer_runs::RunStore::new(folder.path());
-    /// assert_eq!(store.list_newest(20)?.len(), 1);
-    /// assert!(store.list_newest(0)?.is_empty());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// # Errors
     ///
@@ -206,14 +142,6 @@ fn place_on_disk(entry: &fs::DirEntry) -> u64 {
 }
 
 /// Why a data directory cannot be listed.
-///
-/// ```
-/// use tracer_runs::{RunStore, StoreError};
-///
-/// let error = RunStore::new("no/such/folder").list().unwrap_err();
-/// assert!(matches!(error, StoreError::Missing { .. }));
-/// assert_eq!(error.to_string(), "there are no runs: no/such/folder/runs does not exist");
-/// ```
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum StoreError {

@@ -16,19 +16,6 @@ const MIN_COMMON: usize = 3;
 impl RunStore {
     /// The newest run, damaged or not.
     ///
-    /// ```
-    /// use tracer_runs::{RunStore, SelectError};
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let config = tracer_sdk::Config::new().data_dir(folder.path());
-    /// let store = RunStore::new(folder.path());
-    /// let run = tracer_sdk::Run::new("support-agent").config(&config).start();
-    /// let id = run.trace_id().unwrap();
-    /// run.finish();
-    /// assert_eq!(store.newest()?.trace_id, id);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Errors
     ///
     /// [`SelectError::NoRuns`] when there is none, [`SelectError::Store`] when they cannot be listed.
@@ -43,20 +30,6 @@ impl RunStore {
     ///
     /// The text asked for never becomes a path, unless it is a whole ID: else only the names of existing directories
     /// are compared.
-    ///
-    /// ```
-    /// use tracer_runs::{RunStore, SelectError};
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let config = tracer_sdk::Config::new().data_dir(folder.path());
-    /// let run = tracer_sdk::Run::new("support-agent").config(&config).start();
-    /// let id = run.trace_id().unwrap();
-    /// run.finish();
-    /// let store = RunStore::new(folder.path());
-    /// assert_eq!(store.select(&id.to_string()[..8])?.trace_id, id);
-    /// assert_eq!(store.select("latest")?.trace_id, id);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     ///
     /// # Errors
     ///
@@ -171,18 +144,6 @@ fn id_distance(run: &RunSummary, prefix: &str) -> Option<usize> {
 }
 
 /// Why no run was selected.
-///
-/// ```
-/// use tracer_runs::{RunStore, SelectError};
-///
-/// let folder = tempfile::tempdir()?;
-/// let store = RunStore::new(folder.path());
-/// std::fs::create_dir(store.runs_dir())?;
-/// let error = store.select("latest").unwrap_err();
-/// assert!(matches!(error, SelectError::NoRuns));
-/// assert_eq!(error.to_string(), "there are no runs yet");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SelectError {

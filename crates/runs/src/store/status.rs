@@ -4,16 +4,6 @@ use tracer_format::{RecordedStatus, RunMeta};
 
 tracer_format::words! {
     /// The status of a run, as whatever shows runs names it: `list`, `show`, `prune`, the page, and `run_status` in JSON.
-    ///
-    /// ```
-    /// use tracer_runs::{RunStatus, RunStore};
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// assert_eq!(RunStore::new(folder.path()).list()?[0].status(), RunStatus::Ok);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
     pub enum RunStatus in tracer_runs {
         /// The run is live, or nothing shows that it is not.
@@ -35,17 +25,6 @@ tracer_format::words! {
 impl RunStatus {
     /// The status that metadata gives. `is_interrupted` is called only for a run whose recorded status is running, and
     /// `has_looped` only for one that ended well.
-    ///
-    /// ```
-    /// use tracer_runs::{RunStatus, RunStore};
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let meta = RunStore::new(folder.path()).newest()?.load()?.meta;
-    /// assert_eq!(RunStatus::recorded(&meta, || unreachable!("it has ended"), || false), RunStatus::Ok);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn recorded(
         meta: &RunMeta,
         is_interrupted: impl FnOnce() -> bool,
@@ -61,12 +40,6 @@ impl RunStatus {
     }
 
     /// Returns whether the run has no end yet, or never will have one.
-    ///
-    /// ```
-    /// use tracer_runs::RunStatus;
-    ///
-    /// assert!(RunStatus::Interrupted.is_open() && !RunStatus::Failed.is_open());
-    /// ```
     #[must_use]
     pub const fn is_open(self) -> bool {
         matches!(self, Self::Running | Self::Interrupted)

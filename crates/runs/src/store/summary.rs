@@ -14,16 +14,6 @@ use tracer_format::parse::read_meta;
 use tracer_format::{Counts, Problem, ProblemCode, RecordedStatus, RunMeta, Timestamp, TraceId};
 
 /// Location of a run.
-///
-/// ```
-/// use tracer_sdk::testing::capture;
-///
-/// let folder = tempfile::tempdir()?;
-/// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-/// let run = tracer_runs::RunStore::new(folder.path()).newest()?;
-/// assert!(run.path.ends_with(run.trace_id.to_string()));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunDirectory {
     /// The run's ID, which is the name of the directory.
@@ -42,16 +32,6 @@ impl RunDirectory {
     }
 
     /// Reads the run's `meta.json`.
-    ///
-    /// ```
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let run = tracer_runs::RunStore::new(folder.path()).newest()?.read_summary();
-    /// assert!(run.meta.is_ok());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn read_summary(self) -> RunSummary {
         let reading = read_meta_file(&self.path);
@@ -68,19 +48,6 @@ impl RunDirectory {
     }
 
     /// The same of metadata that is known from elsewhere, of a run whose files need not be here.
-    ///
-    /// ```
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let run = tracer_runs::RunStore::new(folder.path()).newest()?;
-    /// let meta = std::fs::read(run.path.join("meta.json"))?;
-    /// std::fs::remove_dir_all(&run.path)?;
-    /// let run = run.summary_of(&meta);
-    /// assert!(run.meta.is_ok() && run.problems().is_empty());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn summary_of(self, meta: &[u8]) -> RunSummary {
         let reading = read_meta(meta);
@@ -107,16 +74,6 @@ impl RunDirectory {
 
     /// Reads all of the run, and refuses it when it has a problem, see [`LoadedRun::read`].
     ///
-    /// ```
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let run = tracer_runs::RunStore::new(folder.path()).newest()?.load()?;
-    /// assert_eq!(run.spans.len(), 2);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Errors
     ///
     /// [`InvalidRun`] with every problem.
@@ -126,17 +83,6 @@ impl RunDirectory {
 }
 
 /// A run as a list shows it.
-///
-/// ```
-/// use tracer_runs::Liveness;
-/// use tracer_sdk::testing::capture;
-///
-/// let folder = tempfile::tempdir()?;
-/// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-/// let run = &tracer_runs::RunStore::new(folder.path()).list()?[0];
-/// assert_eq!((run.meta.is_ok(), run.probe_liveness()), (true, Liveness::Ended));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunSummary {
     /// Location of the run.
@@ -151,16 +97,6 @@ pub struct RunSummary {
 
 impl RunSummary {
     /// The start of the run, if it can be read.
-    ///
-    /// ```
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let run = &tracer_runs::RunStore::new(folder.path()).list()?[0];
-    /// assert!(run.started().is_some());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn started(&self) -> Option<Timestamp> {
         self.meta.as_ref().ok().map(|meta| meta.started_at.instant())
@@ -168,16 +104,6 @@ impl RunSummary {
 
     /// Number of records of each type: from `meta.json`, or from the log where other processes wrote into it as well.
     /// Zeros when the run cannot be read.
-    ///
-    /// ```
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let run = &tracer_runs::RunStore::new(folder.path()).list()?[0];
-    /// assert_eq!(run.counts().tool_calls, 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn counts(&self) -> Counts {
         let Ok(meta) = &self.meta else {
@@ -196,17 +122,6 @@ impl RunSummary {
     }
 
     /// Probes whether the run is still being recorded.
-    ///
-    /// ```
-    /// use tracer_runs::{Liveness, RunStore};
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let run = &RunStore::new(folder.path()).list()?[0];
-    /// assert_eq!(run.probe_liveness(), Liveness::Ended);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn probe_liveness(&self) -> Liveness {
         let status = self
@@ -221,19 +136,6 @@ impl RunSummary {
     /// reads all of one.
     ///
     /// The log is checked once, at the first call.
-    ///
-    /// ```
-    /// use tracer_runs::RunStore;
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// assert!(RunStore::new(folder.path()).list()?[0].problems().is_empty());
-    /// std::fs::write(directory.join("spans.jsonl"), "garbage\n")?;
-    /// let run = &RunStore::new(folder.path()).list()?[0];
-    /// assert_eq!(run.problems()[0].location, "spans.jsonl:1");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn problems(&self) -> &[Problem] {
         match &self.meta {
@@ -243,18 +145,6 @@ impl RunSummary {
     }
 
     /// Checks the logs of many runs at once, as [`RunSummary::problems`] otherwise does one by one.
-    ///
-    /// ```
-    /// use tracer_runs::{RunSummary, RunStatus, RunStore};
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let runs = RunStore::new(folder.path()).list()?;
-    /// RunSummary::check_all_logs(&runs);
-    /// assert_eq!(runs[0].status(), RunStatus::Ok); // without another look
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn check_all_logs(runs: &[Self]) {
         parallel::map(runs, |run| {
             let _ = run.problems();
@@ -262,16 +152,6 @@ impl RunSummary {
     }
 
     /// The status of the run, in the one vocabulary of everything that shows runs.
-    ///
-    /// ```
-    /// use tracer_runs::{RunStatus, RunStore};
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// assert_eq!(RunStore::new(folder.path()).list()?[0].status(), RunStatus::Ok);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn status(&self) -> RunStatus {
         match &self.meta {
@@ -284,15 +164,6 @@ impl RunSummary {
     }
 
     /// Returns whether some process records the run, or may do so: it is not to be changed or removed.
-    ///
-    /// ```
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// assert!(!tracer_runs::RunStore::new(folder.path()).list()?[0].may_be_live());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn may_be_live(&self) -> bool {
         match self.probe_liveness() {
@@ -309,16 +180,6 @@ impl RunSummary {
     ///
     /// This is what makes the status of a run `loop`, wherever it is shown. An emitter that saw all of a run says it in
     /// `meta.json` (`loops`); of any other run with a warning the spans are read.
-    ///
-    /// ```
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
-    /// let run = &tracer_runs::RunStore::new(folder.path()).list()?[0];
-    /// assert!(!run.has_looped());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn has_looped(&self) -> bool {
         let meta = self.meta.as_ref();
@@ -343,13 +204,6 @@ impl RunSummary {
 
 /// Returns whether a run with this metadata looped, see [`RunSummary::has_looped`]; `spans_loop` is called only where
 /// the metadata leaves it open.
-///
-/// ```
-/// use tracer_sdk::testing::capture;
-///
-/// let run = capture(|| ());
-/// assert!(!tracer_runs::has_looped(&run.meta, || unreachable!("it has no loop warning")));
-/// ```
 pub fn has_looped(meta: &RunMeta, spans_loop: impl FnOnce() -> bool) -> bool {
     let has_none = meta.has_exact_counts() && meta.counts.loop_warnings == 0;
     if meta.status != RecordedStatus::Ok || has_none {

@@ -28,10 +28,6 @@ const FULL_BYTES: usize = 16 * 1024;
 pub(crate) const MAX_FACTS_BYTES: u64 = 512 * 1024 * 1024;
 
 /// Result of joining.
-///
-/// ```
-/// assert_eq!(tracer_ship::JoinSummary::default().days, 0);
-/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct JoinSummary {
@@ -56,21 +52,6 @@ struct JoinGroup {
 impl OpenBucket {
     /// Joins the facts of each day before yesterday into one object, or a few of a bounded size. Shippers, readers and others
     /// that join can work at the same time. It ends early, without an error, when `stop` is ready.
-    ///
-    /// ```
-    /// use tracer_ship::OpenBucket;
-    ///
-    /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-    /// let folder = tempfile::tempdir()?;
-    /// let day = folder.path().join("facts/date=2026-01-01");
-    /// std::fs::create_dir_all(&day)?;
-    /// std::fs::write(day.join("000001.000000-a-1.jsonl"), "{}\n")?;
-    /// std::fs::write(day.join("000002.000000-a-2.jsonl"), "[]\n")?;
-    /// let bucket = OpenBucket::open(&format!("file://{}", folder.path().display()).parse()?)?;
-    /// let summary = bucket.join_past_days(std::future::pending(), &mut |_| {}).await?;
-    /// assert_eq!((summary.days, summary.joined_objects, summary.written_objects), (1, 2, 1));
-    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
-    /// ```
     ///
     /// # Errors
     ///

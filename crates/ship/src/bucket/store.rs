@@ -48,16 +48,6 @@ pub(crate) struct FoundObject {
 impl OpenBucket {
     /// Opens a bucket with the credentials of the environment and of the usual files. No request is made.
     ///
-    /// ```
-    /// use tracer_ship::OpenBucket;
-    ///
-    /// let folder = tempfile::tempdir()?;
-    /// let url = format!("file://{}", folder.path().display()).parse()?;
-    /// let bucket = OpenBucket::open(&url)?;
-    /// assert_eq!(bucket.to_string(), url.to_string());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
     /// # Errors
     ///
     /// [`ShipError::Config`]: something that the service needs is missing, or cannot be used.

@@ -32,17 +32,6 @@ pub(super) struct TlsFiles {
 }
 
 /// Settings of a push to an endpoint.
-///
-/// ```
-/// use tracer_ship::OtlpSettings;
-///
-/// let settings = OtlpSettings::resolve(None, |name| match name {
-///     "OTEL_EXPORTER_OTLP_ENDPOINT" => Some("http://collector.test:4318".to_owned()),
-///     _ => None,
-/// })?;
-/// assert_eq!(settings.endpoint.to_string(), "http://collector.test:4318/v1/traces");
-/// # Ok::<(), tracer_ship::ShipError>(())
-/// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct OtlpSettings {

@@ -51,21 +51,6 @@ pub struct LinePlace {
 }
 
 /// A record without its payload: what an index knows of it.
-///
-/// ```
-/// use tracer_sdk::format::{EventType, Outcome};
-/// use tracer_runs::{RunReader, Strictness};
-/// use tracer_sdk::testing::capture;
-///
-/// let folder = tempfile::tempdir()?;
-/// let failed = capture(|| tracer_sdk::tool_call("search").fail("out of reach").record());
-/// let directory = failed.save(folder.path())?;
-/// let records = RunReader::open(&directory, Strictness::Strict)?.records;
-/// // RUN_START, the call, RUN_END
-/// let call = records.header(1).unwrap();
-/// assert_eq!((call.event_type, call.outcome), (EventType::ToolCall, Outcome::Failed));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RecordHeader {

@@ -31,22 +31,6 @@ use worker::Worker;
 const STORES_FOLDER: &str = "cache/stores";
 
 /// Reads the runs of a bucket; a clone is the same one.
-///
-/// ```
-/// use tracer_ship::BucketReader;
-/// use tracer_catalog::FactsStore;
-/// use tracer_runs::CancelToken;
-/// use tracer_sdk::settings::Settings;
-///
-/// let (home, bucket) = (tempfile::tempdir()?, tempfile::tempdir()?);
-/// let url = format!("file://{}", bucket.path().display()).parse()?;
-/// let reader = BucketReader::open(&Settings::with_data_dir(home.path()), &url)?;
-/// assert_eq!(reader.sync(&mut |_| {})?.changed_runs, 0);
-/// let store = FactsStore::new(home.path()).with_team(reader.team_store());
-/// let runs = store.survey()?.open(&CancelToken::default(), |_| ())?;
-/// assert!(runs.census(true)?.ids.is_empty());
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
 #[derive(Clone)]
 pub struct BucketReader(Arc<ReaderState>);
 

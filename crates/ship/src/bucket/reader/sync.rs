@@ -57,10 +57,6 @@ pub struct SyncProgress {
 }
 
 /// Result of synchronizing.
-///
-/// ```
-/// assert_eq!(tracer_ship::SyncSummary::default().passed_over(), 0);
-/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SyncSummary {
