@@ -1,4 +1,4 @@
-//! The examples of the public items: a reader sees where every name is from.
+//! Examples: those of public items show where every name is from, and the programs are short and stand alone.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -38,4 +38,21 @@ fn no_example_hides_an_import() {
         hiding.extend(hidden.map(|line| format!("{}: {}", file.display(), line.trim())));
     }
     assert!(hiding.is_empty(), "show the imports: {hiding:#?}");
+}
+
+#[test]
+fn the_example_programs_are_short_and_stand_alone() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
+    let mut programs = 0;
+    for file in ["agent/src/main.rs", "gate/src/lib.rs", "python/agent.py"] {
+        let lines = fs::read_to_string(folder.join(file)).unwrap().lines().count();
+        assert!(lines <= 80, "{file}: {lines} lines");
+    }
+    for entry in fs::read_dir(&folder).unwrap() {
+        let path = entry.unwrap().path();
+        programs += usize::from(path.is_dir());
+        let manifest = fs::read_to_string(path.join("Cargo.toml")).unwrap_or_default();
+        assert!(!manifest.contains("workspace"), "{} inherits", path.display());
+    }
+    assert_eq!(programs, 3);
 }

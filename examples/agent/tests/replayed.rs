@@ -1,22 +1,19 @@
-//! The example agent against its recorded conversation: no model is asked, and what changes in the agent shows.
+//! The agent against its recorded answers: no model is asked, no key is needed, and what changes in the agent shows.
 
 use std::process::Command;
 
 use tracer_capture::cassette::{Replay, ReplayOutcome};
-use tracer_examples::stand_in::MODEL;
-
-const CASSETTE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/cassettes/parcels.jsonl");
 
 /// Runs the agent against the cassette; gives what it printed, and what came of the replay.
 fn replayed(question: &str) -> (String, ReplayOutcome) {
-    let replay = Replay::start(CASSETTE).unwrap();
+    let replay = Replay::start("parcels.jsonl").unwrap();
     let data = tempfile::tempdir().unwrap();
-    let output = Command::new(env!("CARGO_BIN_EXE_agent"))
+    let output = Command::new(env!("CARGO_BIN_EXE_example-agent"))
         .arg(question)
         .env("TRACER_DATA_DIR", data.path())
         .env("OPENAI_BASE_URL", replay.base_url("openai"))
         .env("OPENAI_API_KEY", "none")
-        .env("OPENAI_MODEL", MODEL)
+        .env_remove("OPENAI_MODEL")
         .output()
         .unwrap();
     (String::from_utf8(output.stdout).unwrap(), replay.finish())
@@ -26,8 +23,7 @@ fn replayed(question: &str) -> (String, ReplayOutcome) {
 fn the_recorded_conversation_is_answered() {
     let (answer, outcome) = replayed("What do 3 parcels to Norway cost?");
     assert!(outcome.is_complete(), "{outcome:#?}");
-    assert_eq!(outcome.coverage(), "4 of 4 recorded calls used");
-    assert!(answer.starts_with("3 * 12.50 = 37.5"), "{answer}");
+    assert_eq!(answer, "3 parcels to Norway cost 37.50 EUR (shipping.md).\n");
 }
 
 #[test]
@@ -35,5 +31,4 @@ fn another_question_is_a_miss_that_names_it() {
     let (_, outcome) = replayed("What do 4 parcels to Norway cost?");
     let nearest = outcome.misses[0].nearest.as_ref().unwrap();
     assert_eq!(nearest.difference.path, "messages[1].content");
-    assert_eq!(nearest.difference.origin.to_string(), "message of the user");
 }
