@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::io;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 use tracer_sdk::testing::file_systems::{Disk, FileIdentity, FileSystem, OpenFile, OpenMode};
