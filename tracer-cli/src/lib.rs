@@ -10,6 +10,7 @@
 )]
 
 pub mod args;
+mod budget;
 mod cassettes;
 pub mod commands;
 mod demo_agent;

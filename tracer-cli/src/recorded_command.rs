@@ -50,7 +50,7 @@ pub(crate) fn begin(options: RecordOptions) -> Result<Recording, CliError> {
 /// Runs a command whose recording has begun, and reports the recording. Gives the exit code as shells have it.
 pub(crate) fn run(
     recording: Recording,
-    signals: Signals,
+    signals: &Signals,
     session: &mut Session,
 ) -> Result<(u8, FinishedRecording), CliError> {
     announce(&recording, session);

@@ -6,6 +6,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 pub(crate) use tracer_catalog::query::Since;
 use tracer_insight::status::RunStatus;
 use tracer_insight::step_kind::StepKind;
+use tracer_sdk::format::Usd;
 
 /// Parses one of the allowed statuses.
 pub(crate) fn status_parser(
@@ -110,6 +111,32 @@ pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
     bytes.ok_or_else(|| "give a number with a unit, as in 500MB or 1.5GB".to_owned())
 }
 
+/// Parses a number from 1, of thousands and millions with `k` and `M`.
+pub(crate) fn parse_count(text: &str) -> Result<u64, String> {
+    let count = number_with_unit(text, |unit| match unit {
+        "" => Some(1.0),
+        "k" => Some(1e3),
+        "m" => Some(1e6),
+        _ => None,
+    });
+    let is_whole = |count: &f64| (1.0..2.0_f64.powi(53)).contains(count) && count.fract() == 0.0;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "between 1 and 2^53"
+    )]
+    let count = count.filter(is_whole).map(|count| count as u64);
+    count.ok_or_else(|| "give a whole number from 1, as in 80, 500k or 1M".to_owned())
+}
+
+/// Parses an amount of dollars above zero.
+pub(crate) fn parse_dollars(text: &str) -> Result<Usd, String> {
+    let dollars = text.strip_prefix('$').unwrap_or(text).parse().ok();
+    dollars
+        .filter(|dollars| *dollars > Usd::ZERO)
+        .ok_or_else(|| "give an amount of dollars above zero, as in 2 or 0.50".to_owned())
+}
+
 /// Parses a duration: a number of seconds, or a number and `s`, `m` or `h`.
 pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
     let seconds = number_with_unit(text, |unit| match unit {
@@ -157,6 +184,24 @@ mod tests {
         }
         for text in ["", "0", "-1", "1d", "1.2.3", "9999999999999999999999h", "m"] {
             assert!(parse_duration(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn parse_count_accepts_thousands_and_millions() {
+        for (text, count) in [("80", 80), ("500k", 500_000), ("1.5M", 1_500_000)] {
+            assert_eq!(parse_count(text), Ok(count), "{text}");
+        }
+        for text in ["", "0", "-1", "1.5", "0.0001k", "1G", "99999999999M"] {
+            assert!(parse_count(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn parse_dollars_accepts_amounts_above_zero() {
+        assert_eq!(parse_dollars("$0.50"), Ok(Usd::from_cents(50)));
+        for text in ["", "0", "-1", "two", "1,5"] {
+            assert!(parse_dollars(text).is_err(), "{text}");
         }
     }
 

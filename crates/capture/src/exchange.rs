@@ -4,6 +4,7 @@
 use std::time::{Duration, SystemTime};
 
 use axum::body::Bytes;
+use serde_json::Value;
 
 use tracer_providers::ModelApi;
 
@@ -42,6 +43,24 @@ pub struct PreparedAnswer {
     /// Delay before the status, in which nothing is sent.
     pub delay: Duration,
 }
+
+impl PreparedAnswer {
+    /// An error of our own as a JSON document, with a further header.
+    pub(crate) fn of_error(status: u16, body: &Value, header: Option<(&str, &str)>) -> Self {
+        let pairs = std::iter::once(("content-type", "application/json")).chain(header);
+        Self {
+            status,
+            headers: pairs
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .collect(),
+            chunks: vec![Bytes::from(body.to_string())],
+            ..Self::default()
+        }
+    }
+}
+
+/// Header of an error that clients do not try again.
+pub(crate) const NO_RETRY: (&str, &str) = ("x-should-retry", "false");
 
 /// A request that is forwarded to the provider in place of the one that the client sent.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -51,6 +51,8 @@ pub(crate) enum CauseKind {
     GuardrailDuration,
     /// The guardrail `max_cost_usd`.
     GuardrailCost,
+    /// The guardrail `max_tokens`.
+    GuardrailTokens,
     /// A guardrail that is not named.
     Guardrail,
     /// One step was repeated.
@@ -102,7 +104,7 @@ impl CauseKind {
 
     /// The guardrail that an error names, by the setting in its message.
     pub(crate) fn of_guardrail(message: &str) -> Self {
-        const SETTINGS: [(&str, CauseKind); 8] = [
+        const SETTINGS: [(&str, CauseKind); 9] = [
             ("stop_on_loop", CauseKind::GuardrailLoop),
             ("max_llm_calls", CauseKind::GuardrailLlmCalls),
             ("max_tool_calls", CauseKind::GuardrailToolCalls),
@@ -111,6 +113,7 @@ impl CauseKind {
             ("max_duration_s", CauseKind::GuardrailDuration),
             ("max_cost", CauseKind::GuardrailCost),
             ("max_cost_usd", CauseKind::GuardrailCost),
+            ("max_tokens", CauseKind::GuardrailTokens),
         ];
         // As a word of its own: another emitter's `max_events_per_tool` is none of these.
         let mut words = message.split(|char: char| !char.is_ascii_alphanumeric() && char != '_');
@@ -144,6 +147,7 @@ impl CauseKind {
             Self::GuardrailEvents => ("guardrail_max_events", "Stopped by a guardrail"),
             Self::GuardrailDuration => ("guardrail_max_duration_s", "Stopped by a guardrail"),
             Self::GuardrailCost => ("guardrail_max_cost_usd", "Stopped by a guardrail"),
+            Self::GuardrailTokens => ("guardrail_max_tokens", "Stopped by a guardrail"),
             Self::Guardrail => ("guardrail", "Stopped by a guardrail"),
             Self::LoopIdentical => ("loop_identical", "Repeated"),
             Self::LoopAlternating => ("loop_alternating", "Repeated"),

@@ -120,7 +120,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     let signals = Signals::keep();
     let forker = Arc::new(forker);
     let recording = begin(&plan, &origin, &forker, command, session).map_err(not_run)?;
-    let (code, recorded) = recorded_command::run(recording, signals, session)?;
+    let (code, recorded) = recorded_command::run(recording, &signals, session)?;
     let outcome = forker.outcome();
     report_fork(&outcome, &origin, session);
     compare_with_origin(&recorded, &origin, session)?;

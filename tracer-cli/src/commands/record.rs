@@ -4,12 +4,14 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use tracer_capture::cassette::CassetteError;
+use tracer_capture::proxy::BaseUrlVariable;
 use tracer_capture::record::{
     ChildEnvironment, FinishedRecording, Inherited, OtlpEndpoints, Program, Recording, Signals,
     check_program, codex_options, model_base_urls,
 };
 use tracer_insight::text::counted;
 
+use crate::budget::BudgetArgs;
 use crate::error::CliError;
 use crate::outcome::CommandOutcome;
 use crate::recorded_command::{self, current_directory, not_run, not_started, quoted_words};
@@ -60,6 +62,13 @@ pub struct Args {
     #[arg(long, hide = true)]
     no_stream_usage: bool,
 
+    /// Also proxy the model calls of a program that reads its base URL from variable NAME [PROVIDER default: openai]
+    #[arg(long, value_name = "NAME[=PROVIDER]", value_parser = BaseUrlVariable::parse, conflicts_with = "no_proxy")]
+    base_url_var: Vec<BaseUrlVariable>,
+
+    #[command(flatten)]
+    budget: BudgetArgs,
+
     /// Print the variables and options for the command, and run nothing
     #[arg(long)]
     print_env: bool,
@@ -77,7 +86,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     // Before any thread is there.
     let signals = Signals::keep();
     let recording = begin(args, session).map_err(not_run)?;
-    let (code, recorded) = recorded_command::run(recording, signals, session)?;
+    let (code, recorded) = recorded_command::run(recording, &signals, session)?;
     if let Some(path) = &args.cassette {
         report_cassette(path, &recorded, session);
     }
@@ -100,6 +109,8 @@ fn begin(args: &Args, session: &mut Session) -> Result<Recording, CliError> {
     options.proxies_models = !args.no_proxy;
     options.keeps_exchanges = !args.no_exchanges;
     options.no_stream_usage = args.no_stream_usage;
+    options.base_url_variables.clone_from(&args.base_url_var);
+    options.budget = args.budget.budget(session)?;
     if let Some(path) = &args.cassette {
         options.write_cassette(path, args.force).map_err(not_written)?;
     }
@@ -167,7 +178,8 @@ fn print_environment(args: &Args, session: &mut Session) -> Result<CommandOutcom
     }
     let mut base_urls = Vec::new();
     if !args.no_proxy {
-        base_urls = model_base_urls(&program, &inherited, "http://127.0.0.1:PROXY_PORT/r/TOKEN");
+        let own = &args.base_url_var;
+        base_urls = model_base_urls(&program, &inherited, own, "http://127.0.0.1:PROXY_PORT/r/TOKEN");
         environment.extend(ChildEnvironment::of_models(&inherited, base_urls.clone()));
     }
     let options = codex_options(&program, &args.command, &inherited, endpoints, &base_urls);

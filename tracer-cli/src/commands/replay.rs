@@ -138,7 +138,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     }
     let (recording, replayer) = begin(args, &cassette, command, session).map_err(not_run)?;
     let code = if let Some(signals) = signals {
-        recorded_command::run(recording, signals, session)?.0
+        recorded_command::run(recording, &signals, session)?.0
     } else {
         let ended = serve(&recording, session)?;
         recorded_command::report(&recording.end(ended), session)?;

@@ -32,6 +32,8 @@ tracer_format::words! {
         MaxDuration = "max_duration_s",
         /// The model calls cost too much.
         MaxCost = "max_cost_usd",
+        /// The model calls used too many tokens: a limit of `tracer record`.
+        MaxTokens = "max_tokens",
     }
 }
 
@@ -110,6 +112,24 @@ pub struct GuardrailExceeded {
 }
 
 impl GuardrailExceeded {
+    /// A limit of something other than a recorder, such as `tracer record --max-calls`; `unpriced_calls` is 0.
+    ///
+    /// ```
+    /// use tracer_sdk::guardrails::{Amount, Guardrail, GuardrailExceeded};
+    ///
+    /// let exceeded = GuardrailExceeded::new(Guardrail::MaxTokens, Amount::Count(1_000), Amount::Count(1_200));
+    /// assert_eq!(exceeded.to_string(), "the run was stopped by max_tokens: it has used 1200 tokens, and 1000 is the limit");
+    /// ```
+    #[must_use]
+    pub const fn new(guardrail: Guardrail, threshold: Amount, actual: Amount) -> Self {
+        Self {
+            guardrail,
+            threshold,
+            actual,
+            unpriced_calls: 0,
+        }
+    }
+
     /// The `error_type` of the run's error: `LoopAbort` for a loop, `GuardrailExceeded` otherwise.
     ///
     /// ```
@@ -150,6 +170,12 @@ impl fmt::Display for GuardrailExceeded {
                 return write!(
                     formatter,
                     "it has taken {actual} s, and {threshold} s is the limit"
+                );
+            }
+            Guardrail::MaxTokens => {
+                return write!(
+                    formatter,
+                    "it has used {actual} tokens, and {threshold} is the limit"
                 );
             }
             Guardrail::MaxCost => {

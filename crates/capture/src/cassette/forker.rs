@@ -359,14 +359,6 @@ fn error_answer(status: u16, api: Option<ModelApi>) -> PreparedAnswer {
         _ => "api_error",
     };
     let body = error_body(api, status, kind, &message);
-    let mut headers = vec![("content-type".to_owned(), "application/json".to_owned())];
-    if matches!(status, 429 | 503 | 529) {
-        headers.push(("retry-after".to_owned(), "1".to_owned()));
-    }
-    PreparedAnswer {
-        status,
-        headers,
-        chunks: vec![Bytes::from(body.to_string())],
-        ..PreparedAnswer::default()
-    }
+    let header = matches!(status, 429 | 503 | 529).then_some(("retry-after", "1"));
+    PreparedAnswer::of_error(status, &body, header)
 }

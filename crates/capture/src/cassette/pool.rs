@@ -8,7 +8,6 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use axum::body::Bytes;
 use parking_lot::Mutex;
 use tracer_insight::text::counted;
 
@@ -16,7 +15,7 @@ use super::compare::{Difference, DifferenceOrigin, RequestComparison, compare};
 use super::file::Cassette;
 use super::normalise::{NormalRequest, Place, RequestKey};
 use super::recorded::RecordedExchange;
-use crate::exchange::PreparedAnswer;
+use crate::exchange::{NO_RETRY, PreparedAnswer};
 use serde_json::Value;
 use tracer_providers::{ModelApi, error_body};
 
@@ -323,15 +322,7 @@ impl fmt::Display for Miss {
 impl Miss {
     /// The error that the client of a missed request gets from this command. It says not to try again.
     pub(super) fn answer(&self, command: &str, api: Option<ModelApi>) -> PreparedAnswer {
-        PreparedAnswer {
-            status: MISS_STATUS,
-            headers: vec![
-                ("content-type".to_owned(), "application/json".to_owned()),
-                ("x-should-retry".to_owned(), "false".to_owned()),
-            ],
-            chunks: vec![Bytes::from(self.body(command, api).to_string())],
-            ..PreparedAnswer::default()
-        }
+        PreparedAnswer::of_error(MISS_STATUS, &self.body(command, api), Some(NO_RETRY))
     }
 
     /// The body of that answer, in the error shape of its API.

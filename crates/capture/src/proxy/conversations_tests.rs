@@ -59,6 +59,8 @@ impl Wire {
             is_replayed: false,
             stream_usage: StreamUsage::default(),
             call_number: None,
+            reservation: None,
+            refused_by: None,
             client_model: None,
             span_id: random_span_id(),
             sent_context: None,

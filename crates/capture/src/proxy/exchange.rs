@@ -9,8 +9,10 @@ use serde_json::Value;
 use tracer_insight::text::counted;
 use tracer_sdk::format::names::{self, event_keys, events};
 use tracer_sdk::format::{SpanId, TraceId, Usage};
+use tracer_sdk::guardrails::GuardrailExceeded;
 
 use super::ProxyContext;
+use super::budget::{BudgetRequest, BudgetUsage, Reservation};
 use super::history::History;
 use super::stream_usage::StreamUsage;
 use crate::content_encoding::{Unpacked, unpacked};
@@ -64,6 +66,10 @@ pub(super) struct Exchange {
     pub(super) stream_usage: StreamUsage,
     /// Its number among the calls of models that are kept next to the run.
     pub(super) call_number: Option<u64>,
+    /// Its place within the limits of the recording.
+    pub(super) reservation: Option<Reservation>,
+    /// The limit that it was refused for: no provider got it.
+    pub(super) refused_by: Option<GuardrailExceeded>,
 }
 
 impl Exchange {
@@ -78,13 +84,34 @@ impl Exchange {
         self.client_model = asked.filter(|asked| self.model().is_some_and(|model| model != *asked));
     }
 
-    fn model(&self) -> Option<String> {
-        let request = self.read_request();
-        let body: Option<Value> = request.and_then(|request| serde_json::from_slice(&request.bytes).ok());
-        let in_body = body.as_ref().and_then(|body| body.get("model")?.as_str());
-        in_body
-            .or_else(|| self.api?.model_in_path(&self.path))
-            .map(str::to_owned)
+    /// The model that the request asks.
+    pub(super) fn model(&self) -> Option<String> {
+        let in_body = RequestFacts::from_body(&self.request_value()).model;
+        in_body.or_else(|| Some(self.api?.model_in_path(&self.path)?.to_owned()))
+    }
+
+    /// The request by what it may use at most.
+    pub(super) fn budget_request(&self, api: ModelApi) -> BudgetRequest {
+        let facts = RequestFacts::from_body(&self.request_value());
+        let answer = if api.is_service() {
+            0
+        } else {
+            facts.max_tokens.unwrap_or(UNSTATED_ANSWER)
+        };
+        BudgetRequest {
+            provider: self.provider,
+            model: self.model().unwrap_or_else(|| "UNKNOWN".to_owned()),
+            is_model_call: !api.is_service(),
+            most: Usage::new(self.request.len() as u64 / RESERVED_BYTES, answer),
+        }
+    }
+
+    /// The request as JSON, or as the text that it is.
+    pub(super) fn request_value(&self) -> Value {
+        match self.read_request() {
+            Some(request) => form_fields(&request.bytes).unwrap_or_else(|| json_or_text(&request.bytes)),
+            None => unread_body(&self.request, &self.request_encoding),
+        }
     }
 
     /// The request as it was before it was compressed; none where that is not known here.
@@ -132,6 +159,11 @@ impl Exchange {
     }
 }
 
+/// Tokens of an answer that a request reserves when it sets no maximum.
+const UNSTATED_ANSWER: u64 = 32_768;
+/// Bytes of a body to a token: fewer than usual where tokens are reserved, as usual where nobody counted them.
+const RESERVED_BYTES: u64 = 2;
+const BYTES: u64 = 4;
 /// The headers in which providers name a request.
 const REQUEST_ID_HEADERS: [&str; 2] = ["request-id", "x-request-id"];
 /// The class of the error of a call whose client hung up.
@@ -181,7 +213,7 @@ impl ModelCall {
 
     /// Reads the bodies of a model call.
     pub(super) fn read(exchange: &Exchange, api: ModelApi) -> Self {
-        let (request, response) = (exchange.read_request(), exchange.read_response());
+        let response = exchange.read_response();
         let answer = response.as_ref().map_or(&[][..], |response| &response.bytes);
         let answer = assemble(api, &exchange.content_type, answer);
         let mut facts = ResponseFacts::from_answer(&answer);
@@ -192,15 +224,12 @@ impl ModelCall {
             (UNREAD_ENCODING, response.is_none(), &exchange.content_encoding),
             (
                 UNREAD_REQUEST_ENCODING,
-                request.is_none(),
+                exchange.read_request().is_none(),
                 &exchange.request_encoding,
             ),
         ];
         let unread = unread.into_iter().filter(|(_, is_unread, _)| *is_unread);
-        let request = match request {
-            Some(request) => form_fields(&request.bytes).unwrap_or_else(|| json_or_text(&request.bytes)),
-            None => unread_body(&exchange.request, &exchange.request_encoding),
-        };
+        let request = exchange.request_value();
         Self {
             history: if api.is_service() {
                 History::default()
@@ -215,6 +244,36 @@ impl ModelCall {
                 .collect(),
             answer,
         }
+    }
+
+    /// Tokens that the call used, by the sizes of the texts where nobody counted them; `None` of one that the provider refused,
+    /// or did not get.
+    pub(super) fn used(&self, exchange: &Exchange, api: ModelApi) -> Option<BudgetUsage<'_>> {
+        let counted = self.facts.usage;
+        let is_counted = [
+            counted.total_tokens,
+            counted.prompt_tokens,
+            counted.completion_tokens,
+        ]
+        .iter()
+        .any(Option::is_some);
+        let was_refused = match exchange.status {
+            Some(status) => status >= 400,
+            None => matches!(exchange.end, ExchangeEnd::BrokenOff(_)),
+        };
+        if !is_counted && was_refused {
+            return None;
+        }
+        let answer = match &self.answer.body {
+            body if is_counted || body.is_null() || api.has_binary_answer() => 0,
+            body => body.to_string().len(),
+        };
+        let estimated = Usage::new(exchange.request.len() as u64 / BYTES, answer as u64 / BYTES);
+        Some(BudgetUsage {
+            tokens: if is_counted { counted } else { estimated },
+            model: self.facts.model.as_deref(),
+            is_estimate: !is_counted,
+        })
     }
 
     /// True of a stream that came to its end and brought no tokens.
@@ -390,7 +449,11 @@ pub(super) fn plain_span(context: &ProxyContext, exchange: &Exchange, parent: Sp
 }
 
 fn base_span(context: &ProxyContext, exchange: &Exchange, parent: SpanId, name: String) -> Span {
-    let times = (nanoseconds(exchange.arrived), nanoseconds(exchange.ended));
+    let mut times = (nanoseconds(exchange.arrived), nanoseconds(exchange.ended));
+    if exchange.refused_by.is_some() {
+        // What was never made takes no time: by that readers know it.
+        times.1 = times.0;
+    }
     let mut span = context.span(exchange.span_id, Some(parent), name, times);
     span.kind = span::SpanKind::Client.into();
     span.attributes
@@ -450,6 +513,9 @@ impl ProxyContext {
 
 /// Why a model call failed, if it did.
 fn failure(exchange: &Exchange, call: &ModelCall) -> Option<(String, String)> {
+    if let Some(exceeded) = &exchange.refused_by {
+        return Some((exceeded.error_type().to_owned(), exceeded.to_string()));
+    }
     if let Some((class, message)) = &call.facts.error {
         let class = match exchange.status {
             Some(status) if status >= 400 && class == "error" => status.to_string(),

@@ -17,6 +17,7 @@ use subtle::ConstantTimeEq as _;
 
 use tracer_sdk::format::{SpanId, TraceId};
 
+use super::budget::{CallBudget, refusal};
 use super::exchange::Exchange;
 use super::providers::Route;
 use super::recorder::{ExchangeReport, ReportSender};
@@ -58,6 +59,7 @@ pub(super) struct Forwarder {
 pub(super) struct ProxyAnswering {
     pub(super) responder: Option<Arc<dyn Responder>>,
     pub(super) is_offline: bool,
+    pub(super) budget: Option<Arc<CallBudget>>,
 }
 
 impl Forwarder {
@@ -106,7 +108,7 @@ impl Forwarder {
             return Err(ForwardRefusal::Foreign);
         }
         let mut routes = self.routes.iter();
-        let found = routes.find_map(|route| Some((route.clone(), route.provider.path_behind(rest)?)));
+        let found = routes.find_map(|route| Some((route.clone(), route.path_behind(rest)?)));
         found.ok_or_else(|| self.refused_path(&format!("/{rest}")))
     }
 
@@ -263,6 +265,8 @@ async fn pass_on(State(forwarder): State<Forwarder>, request: Request) -> Result
             stream_usage: StreamUsage::default(),
             call_number: None,
             client_model: None,
+            reservation: None,
+            refused_by: None,
         })),
     };
     let decision = match &forwarder.answering.responder {
@@ -299,6 +303,9 @@ async fn pass_on(State(forwarder): State<Forwarder>, request: Request) -> Result
         copy.end(ExchangeEnd::BrokenOff(reason.to_owned()));
         return Ok(bad_gateway(reason));
     };
+    if let Err(refusal) = copy.reserve(forwarder.answering.budget.as_ref()).await {
+        return Ok(answered(refusal, copy));
+    }
     let question = forwarder
         .asks_for_usage
         .then(|| UsageQuestion::new(api, &url, &passed, &body));
@@ -471,6 +478,25 @@ impl ExchangeCopy {
     fn set_usage(&mut self, usage: StreamUsage) {
         if let Some(exchange) = &mut self.exchange {
             exchange.stream_usage = usage;
+        }
+    }
+
+    /// Waits for a place within the limits of the recording; the error is the answer to a call that gets none.
+    async fn reserve(&mut self, budget: Option<&Arc<CallBudget>>) -> Result<(), PreparedAnswer> {
+        let (Some(budget), Some(exchange)) = (budget, &mut self.exchange) else {
+            return Ok(());
+        };
+        let Some(api) = exchange.api else { return Ok(()) };
+        match Arc::clone(budget).admit(exchange.budget_request(api)).await {
+            Ok(reservation) => {
+                exchange.reservation = Some(reservation);
+                Ok(())
+            }
+            Err(exceeded) => {
+                let answer = refusal(api, &exceeded);
+                exchange.refused_by = Some(exceeded);
+                Err(answer)
+            }
         }
     }
 

@@ -6,6 +6,7 @@
 //! Clients find it by the base URL that their SDK reads from the environment. A random token in the path keeps other users
 //! of the machine from spending the key.
 
+mod budget;
 mod conversations;
 mod exchange;
 mod forward;
@@ -44,8 +45,9 @@ use self::run_groups::RunGroups;
 use crate::OtlpSink;
 use crate::exchange::{ExchangeSink, Responder};
 
+pub use self::budget::{BudgetLimits, BudgetOperator, CallBudget};
 pub(crate) use self::providers::ShellEndpoint;
-pub use self::providers::UnusableBaseUrl;
+pub use self::providers::{BaseUrlVariable, UnusableBaseUrl};
 pub use self::recorder::ProxySummary;
 
 /// The run that the calls belong to.
@@ -150,6 +152,10 @@ pub struct ProxyHooks {
     pub no_stream_usage: bool,
     /// The random part of its address, where that is known before it starts.
     pub token: Option<String>,
+    /// Further variables that lead here.
+    pub base_url_variables: Vec<BaseUrlVariable>,
+    /// Limits of what its calls may use together.
+    pub budget: Option<Arc<CallBudget>>,
 }
 
 // The token is a secret.
@@ -165,17 +171,22 @@ impl fmt::Debug for ProxyHooks {
     }
 }
 
-/// The variables that lead clients to a proxy at `base`, with their values; `variable` is the environment that they have.
+/// The variables that lead clients to a proxy at `base`, with their values; `variable` is the environment that they have, `own`
+/// are the user's own variables.
 ///
 /// Of a provider whose address cannot be used nothing is set.
 ///
 /// ```
-/// let urls = tracer_capture::proxy::base_urls(|_| None, "http://127.0.0.1:1/r/TOKEN");
+/// let urls = tracer_capture::proxy::base_urls(|_| None, &[], "http://127.0.0.1:1/r/TOKEN");
 /// assert!(urls.contains(&("OPENAI_BASE_URL", "http://127.0.0.1:1/r/TOKEN/openai/v1".to_owned())));
 /// ```
 #[must_use]
-pub fn base_urls(variable: impl Fn(&str) -> Option<String>, base: &str) -> Vec<(&'static str, String)> {
-    let (routes, _) = routes(variable);
+pub fn base_urls(
+    variable: impl Fn(&str) -> Option<String>,
+    own: &[BaseUrlVariable],
+    base: &str,
+) -> Vec<(&'static str, String)> {
+    let (routes, _) = routes(variable, own);
     routes.iter().flat_map(|route| route.values(base)).collect()
 }
 
@@ -298,7 +309,8 @@ impl ModelProxy {
         let (routes, unusable) = if hooks.is_offline {
             (offline_routes(), Vec::new())
         } else {
-            routes(|name| variable(name).filter(|value| !is_own(value)))
+            let variable = |name: &str| variable(name).filter(|value| !is_own(value));
+            routes(variable, &hooks.base_url_variables)
         };
         let routes: Arc<[Route]> = routes.into();
         let counters = Arc::new(ProxyCounters::default());
@@ -313,6 +325,7 @@ impl ModelProxy {
             ProxyAnswering {
                 responder: hooks.responder,
                 is_offline: hooks.is_offline,
+                budget: hooks.budget,
             },
             !hooks.no_stream_usage,
         )

@@ -25,7 +25,7 @@ pub(super) struct Provider {
 }
 
 /// All of them. A compatible server is reached as the provider whose variable names it.
-pub(super) const PROVIDERS: [Provider; 13] = [
+pub(super) const PROVIDERS: [Provider; 14] = [
     provider(
         "openai",
         "openai",
@@ -34,10 +34,24 @@ pub(super) const PROVIDERS: [Provider; 13] = [
         "/v1",
         Some("https://api.openai.com/v1"),
     ),
+    // As goose names it: without the version.
+    provider(
+        "host-of-openai",
+        "openai",
+        &["OPENAI_HOST"],
+        &["OPENAI_API_KEY"],
+        "",
+        Some("https://api.openai.com"),
+    ),
     provider(
         "anthropic",
         "anthropic",
-        &["ANTHROPIC_BASE_URL", "ANTHROPIC_API_BASE", "ANTHROPIC_API_URL"],
+        &[
+            "ANTHROPIC_BASE_URL",
+            "ANTHROPIC_API_BASE",
+            "ANTHROPIC_API_URL",
+            "ANTHROPIC_HOST",
+        ],
         &["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"],
         "",
         Some("https://api.anthropic.com"),
@@ -155,19 +169,19 @@ const fn provider(
     }
 }
 
-impl Provider {
-    /// The path of a request behind the provider's segment, if it leads to this provider. Clients join a base URL and a path in
-    /// their own ways: some put no slash between them, some put two, and some put the path in the place of the base URL's last
-    /// part, which is recognised where the path is Ollama's.
-    pub(super) fn path_behind(&self, path: &str) -> Option<String> {
-        let is_ollamas = self.segment == "ollama" && path.starts_with("api/");
-        let behind = path.strip_prefix(self.segment).or(is_ollamas.then_some(path))?;
-        let joined = format!("/{}", behind.trim_start_matches('/'));
-        let is_separate = behind.is_empty() || behind.starts_with('/');
-        let is_path = is_separate || ModelApi::from_path(&joined).is_some() || is_auxiliary(&joined);
-        is_path.then_some(if behind.is_empty() { String::new() } else { joined })
-    }
+/// The path of a request behind the segment of a provider, if it leads there. Clients join a base URL and a path in
+/// their own ways: some put no slash between them, some put two, and some put the path in the place of the base URL's last
+/// part, which is recognised where the path is Ollama's.
+fn path_behind(segment: &str, path: &str) -> Option<String> {
+    let is_ollamas = segment == "ollama" && path.starts_with("api/");
+    let behind = path.strip_prefix(segment).or(is_ollamas.then_some(path))?;
+    let joined = format!("/{}", behind.trim_start_matches('/'));
+    let is_separate = behind.is_empty() || behind.starts_with('/');
+    let is_path = is_separate || ModelApi::from_path(&joined).is_some() || is_auxiliary(&joined);
+    is_path.then_some(if behind.is_empty() { String::new() } else { joined })
+}
 
+impl Provider {
     /// The path of a request behind the base URL `base`.
     fn path_at(&self, base: &str, path: &str) -> String {
         let rest = path.strip_prefix(self.base_path).unwrap_or(path);
@@ -218,10 +232,49 @@ pub(crate) struct ShellEndpoint {
     pub(crate) key_variable: &'static str,
 }
 
+/// A variable of the user's own that a program reads a base URL from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BaseUrlVariable {
+    name: &'static str,
+    provider: &'static Provider,
+}
+
+impl BaseUrlVariable {
+    /// The variable with this name, of `OpenAI`'s API, or `NAME=PROVIDER`, with the first word of a base URL's path at the proxy.
+    /// Its name stays in memory until the process ends.
+    ///
+    /// ```
+    /// use tracer_capture::proxy::BaseUrlVariable;
+    ///
+    /// assert!(BaseUrlVariable::parse("MY_LLM_URL=anthropic").is_ok());
+    /// assert!(BaseUrlVariable::parse("MY_LLM_URL=nobody").unwrap_err().contains("openai, "));
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// What to write instead.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let (name, segment) = text.split_once('=').unwrap_or((text, "openai"));
+        let is_name = |char: char| char.is_ascii_alphanumeric() || char == '_';
+        if name.is_empty() || !name.chars().all(is_name) {
+            return Err("give the name of a variable, as in MY_LLM_URL or MY_LLM_URL=anthropic".to_owned());
+        }
+        let known = || PROVIDERS.iter().map(|provider| provider.segment);
+        let provider = of_segment(segment)
+            .ok_or_else(|| format!("use one of: {}", known().collect::<Vec<_>>().join(", ")))?;
+        Ok(Self {
+            name: name.to_owned().leak(),
+            provider,
+        })
+    }
+}
+
 /// A provider, and the upstream of its requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Route {
     pub(super) provider: &'static Provider,
+    /// The variable that leads here in place of the provider's.
+    variable: Option<&'static str>,
     pub(super) upstream: Url,
     /// The variable that names the upstream.
     pub(super) named_by: Option<&'static str>,
@@ -236,12 +289,16 @@ pub struct UnusableBaseUrl {
 }
 
 /// The routes that an environment gives: a base URL that the user set already is the upstream. What names no address is
-/// left as it is, and reported.
-pub(super) fn routes(variable: impl Fn(&str) -> Option<String>) -> (Vec<Route>, Vec<UnusableBaseUrl>) {
+/// left as it is, and reported. Where one of the user's `own` variables is not set, its requests go where the provider's do.
+pub(super) fn routes(
+    variable: impl Fn(&str) -> Option<String>,
+    own: &[BaseUrlVariable],
+) -> (Vec<Route>, Vec<UnusableBaseUrl>) {
     let mut routes = Vec::new();
     let mut unusable = Vec::new();
-    for provider in &PROVIDERS {
-        let set = provider.variables.iter().find_map(|name| {
+    let of_user = own.iter().map(|own| (own.provider, Some(own.name)));
+    for (provider, own) in of_user.chain(PROVIDERS.iter().map(|provider| (provider, None))) {
+        let set = own.iter().chain(provider.variables).find_map(|name| {
             let value = variable(name).filter(|value| !value.trim().is_empty())?;
             Some((*name, value))
         });
@@ -258,6 +315,7 @@ pub(super) fn routes(variable: impl Fn(&str) -> Option<String>) -> (Vec<Route>, 
         let named_by = set.as_ref().map(|(name, _)| *name);
         routes.extend(upstream.map(|upstream| Route {
             provider,
+            variable: own,
             upstream,
             named_by,
         }));
@@ -274,6 +332,7 @@ pub(super) fn offline_routes() -> Vec<Route> {
         .flat_map(|upstream| {
             PROVIDERS.iter().map(move |provider| Route {
                 provider,
+                variable: None,
                 upstream: upstream.clone(),
                 named_by: None,
             })
@@ -325,13 +384,25 @@ impl Route {
         Some((self.named_by?, format!("{host}{port}")))
     }
 
-    /// Values of this provider's variables, when the proxy is at `base`.
+    fn segment(&self) -> &'static str {
+        self.variable.unwrap_or(self.provider.segment)
+    }
+
+    /// The path of a request behind the segment of this route, if it leads here.
+    pub(super) fn path_behind(&self, path: &str) -> Option<String> {
+        path_behind(self.segment(), path)
+    }
+
+    /// Values of the variables that lead here, when the proxy is at `base`.
     pub(super) fn values(&self, base: &str) -> impl Iterator<Item = (&'static str, String)> {
-        let value = format!("{base}/{}{}", self.provider.segment, self.provider.base_path);
-        self.provider
-            .variables
-            .iter()
-            .map(move |name| (*name, value.clone()))
+        let value = format!("{base}/{}{}", self.segment(), self.provider.base_path);
+        let variables = self.variable.as_slice();
+        let variables = if variables.is_empty() {
+            self.provider.variables
+        } else {
+            variables
+        };
+        variables.iter().map(move |name| (*name, value.clone()))
     }
 }
 
@@ -344,7 +415,7 @@ mod tests {
             let found = environment.iter().find(|(known, _)| *known == name);
             found.map(|(_, value)| (*value).to_owned())
         };
-        let (routes, _) = routes(find);
+        let (routes, _) = routes(find, &[]);
         routes.into_iter().find(|route| route.provider.segment == segment)
     }
 
@@ -362,6 +433,12 @@ mod tests {
                 &[("OPENAI_BASE_URL", "http://localhost:8000/api/v1/")],
                 "/v1/chat/completions",
                 "http://localhost:8000/api/v1/chat/completions",
+            ),
+            (
+                "host-of-openai",
+                &[("OPENAI_HOST", "http://localhost:8000")],
+                "/v1/chat/completions",
+                "http://localhost:8000/v1/chat/completions",
             ),
             (
                 "anthropic",
@@ -419,14 +496,17 @@ mod tests {
             ("anthropic", "anthropicv1/messages", Some("/v1/messages")),
             ("anthropic", "api/chat", None),
         ] {
-            let found = of_segment(segment).unwrap().path_behind(path);
+            let found = path_behind(segment, path);
             assert_eq!(found.as_deref(), behind, "{segment} {path}");
         }
     }
 
     #[test]
     fn what_is_no_address_is_reported_and_left_alone() {
-        let (routes, unusable) = routes(|name| (name == "OPENAI_BASE_URL").then(|| "ftp://x".to_owned()));
+        let (routes, unusable) = routes(
+            |name| (name == "OPENAI_BASE_URL").then(|| "ftp://x".to_owned()),
+            &[],
+        );
         assert!(routes.iter().all(|route| route.provider.segment != "openai"));
         assert_eq!(
             unusable,
@@ -434,6 +514,41 @@ mod tests {
                 variable: "OPENAI_BASE_URL"
             }]
         );
+    }
+
+    #[test]
+    fn a_variable_of_the_user_leads_to_its_own_server() {
+        let own = ["MY_URL", "OTHER_URL=anthropic"].map(|text| BaseUrlVariable::parse(text).unwrap());
+        let set = [
+            ("MY_URL", "http://mine:1/api/v1"),
+            ("OPENAI_BASE_URL", "http://other:2/v1"),
+        ];
+        let find = |name: &str| Some(set.iter().find(|(known, _)| *known == name)?.1.to_owned());
+        let (routes, _) = routes(find, &own);
+        let found = |path: &str| {
+            let mut found = routes
+                .iter()
+                .filter_map(|route| Some(route.target(&route.path_behind(path)?, None)));
+            found.next().map(String::from)
+        };
+        for (path, target) in [
+            (
+                "MY_URL/v1/chat/completions",
+                "http://mine:1/api/v1/chat/completions",
+            ),
+            ("openai/v1/chat/completions", "http://other:2/v1/chat/completions"),
+            ("OTHER_URL/v1/messages", "https://api.anthropic.com/v1/messages"),
+        ] {
+            assert_eq!(found(path).as_deref(), Some(target));
+        }
+        let values: Vec<_> = routes[0].values("http://127.0.0.1:1/r/t").collect();
+        assert_eq!(
+            values,
+            [("MY_URL", "http://127.0.0.1:1/r/t/MY_URL/v1".to_owned())]
+        );
+        for text in ["", "=openai", "MY URL", "MY_URL=nobody"] {
+            assert!(BaseUrlVariable::parse(text).is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -262,7 +262,8 @@ impl ExchangeRecorderState {
     }
 
     fn record(&mut self, exchange: &mut Exchange) {
-        if let Some(exchanges) = &mut self.exchanges {
+        let is_made = exchange.refused_by.is_none();
+        if let Some(exchanges) = self.exchanges.as_mut().filter(|_| is_made) {
             exchange.hand_over(exchanges.as_mut());
         }
         let Some((api, call)) = ModelCall::of(exchange) else {
@@ -270,10 +271,13 @@ impl ExchangeRecorderState {
             return;
         };
         let is_known = |(_, id): &(ModelApi, String)| self.runs.knows_answer(id);
-        if !exchange.asked_again.as_ref().is_some_and(is_known) {
+        if is_made && !exchange.asked_again.as_ref().is_some_and(is_known) {
             self.summary.model_calls += 1;
             self.summary.counted_calls += u64::from(!api.is_service());
             self.summary.without_tokens += u64::from(!api.is_service() && call.lacks_tokens(exchange));
+        }
+        if let (Some(reservation), Some(used)) = (exchange.reservation.take(), call.used(exchange, api)) {
+            reservation.settle(&used);
         }
         // A client that was refused a WebSocket for this has lost nothing.
         self.refused_upgrades

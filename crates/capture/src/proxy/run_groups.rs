@@ -239,6 +239,8 @@ mod tests {
             is_replayed: false,
             stream_usage: StreamUsage::default(),
             call_number: None,
+            reservation: None,
+            refused_by: None,
             client_model: None,
             span_id: random_span_id(),
             sent_context: None,

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use super::environment::{ChildEnvironment, Inherited};
 use super::program::Program;
-use crate::proxy::{self, ModelProxy, ProxyContext, ProxyError, ProxyHooks, ProxyStatistics, ProxySummary};
+use crate::proxy::{
+    self, BaseUrlVariable, ModelProxy, ProxyContext, ProxyError, ProxyHooks, ProxyStatistics, ProxySummary,
+};
 use crate::sink::OtlpSink;
 
 /// The proxy, on a port of its own.
@@ -23,14 +25,19 @@ pub(super) struct ModelSource {
 /// use tracer_capture::record::{Inherited, Program, model_base_urls};
 ///
 /// let program = Program::of_command(&["ollama".into()], Path::new("."));
-/// let urls = model_base_urls(&program, &Inherited::default(), "http://127.0.0.1:1/r/TOKEN");
+/// let urls = model_base_urls(&program, &Inherited::default(), &[], "http://127.0.0.1:1/r/TOKEN");
 /// assert!(urls.contains(&("ANTHROPIC_BASE_URL", "http://127.0.0.1:1/r/TOKEN/anthropic".to_owned())));
 /// assert!(urls.iter().all(|(name, _)| *name != "OLLAMA_HOST")); // where its own server listens
 /// ```
 #[must_use]
-pub fn model_base_urls(program: &Program, inherited: &Inherited, base: &str) -> Vec<(&'static str, String)> {
+pub fn model_base_urls(
+    program: &Program,
+    inherited: &Inherited,
+    own: &[BaseUrlVariable],
+    base: &str,
+) -> Vec<(&'static str, String)> {
     let variable = |name: &str| inherited.get(name).map(str::to_owned);
-    let urls = proxy::base_urls(variable, base).into_iter();
+    let urls = proxy::base_urls(variable, own, base).into_iter();
     let is_of_server = |name: &str| program.name == "ollama" && name == OLLAMA_SERVER;
     urls.filter(|(name, _)| !is_of_server(name)).collect()
 }
@@ -60,9 +67,10 @@ impl ModelSource {
         replayed: Option<&[String]>,
     ) -> Result<Self, ProxyError> {
         let variable = |name: &str| inherited.get(name).map(str::to_owned);
+        let own = hooks.base_url_variables.clone();
         let proxy = ModelProxy::start_with(context, variable, sink, hooks)?;
         let base_urls = match replayed {
-            None => model_base_urls(program, inherited, proxy.base()),
+            None => model_base_urls(program, inherited, &own, proxy.base()),
             Some(providers) => proxy::replay_base_urls(variable, providers, proxy.base()),
         };
         Ok(Self { proxy, base_urls })

@@ -14,6 +14,7 @@ use crate::cassette::{
     Cassette, CassetteError, CassetteFile, ForkPlan, Forker, Head, OnMiss, ReplayOptions, Replayer, Scrubbing,
 };
 use crate::exchange::Responder;
+use crate::proxy::{BaseUrlVariable, CallBudget};
 
 /// A command to record, and how.
 #[non_exhaustive]
@@ -41,6 +42,10 @@ pub struct RecordOptions {
     pub no_stream_usage: bool,
     /// Attributes of the run's root, its tags among them.
     pub attributes: Map<String, Value>,
+    /// Further variables that the command reads base URLs from.
+    pub base_url_variables: Vec<BaseUrlVariable>,
+    /// Limits of what the command may use.
+    pub budget: Option<Arc<CallBudget>>,
     pub(super) cassette: Option<CassetteFile>,
     pub(super) responder: Option<Arc<dyn Responder>>,
     /// Providers of the recorded calls, where no provider is called: the command gets placeholders for keys.
@@ -67,6 +72,8 @@ impl RecordOptions {
             keeps_exchanges: true,
             no_stream_usage: false,
             attributes: Map::new(),
+            base_url_variables: Vec::new(),
+            budget: None,
             cassette: None,
             responder: None,
             offline: None,

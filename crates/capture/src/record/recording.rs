@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 use std::ffi::OsString;
+use std::io;
 use std::process::Command;
 use std::sync::Arc;
 use std::thread;
@@ -190,6 +191,10 @@ impl Recording {
             proxy_hooks.is_offline = options.offline.is_some();
             proxy_hooks.no_stream_usage = options.no_stream_usage;
             proxy_hooks.token = Some(proxy_token);
+            proxy_hooks
+                .base_url_variables
+                .clone_from(&options.base_url_variables);
+            proxy_hooks.budget.clone_from(&options.budget);
             let context = ProxyContext {
                 trace_id: identity.trace_id,
                 root_span_id: identity.root_span_id,
@@ -285,10 +290,10 @@ impl Recording {
     /// # Errors
     ///
     /// [`StartError`]; the run says that the command was not started.
-    pub fn run(self, signals: Signals) -> Result<(u8, FinishedRecording), StartError> {
+    pub fn run(self, signals: &Signals) -> Result<(u8, FinishedRecording), StartError> {
         match RunningCommand::start(self.command(), signals) {
             Ok(running) => {
-                let exit = running.wait()?;
+                let exit = self.wait(&running)?;
                 let recorded = self.end(CommandEnd::now(Some(exit)));
                 Ok((exit.shell_code(), recorded))
             }
@@ -297,6 +302,20 @@ impl Recording {
                 Err(error)
             }
         }
+    }
+
+    /// Waits for the end of the command, or ends it when its time is over.
+    fn wait(&self, running: &RunningCommand) -> io::Result<Exit> {
+        let budget = self.options.budget.as_ref();
+        while let Some((budget, left)) = budget.and_then(|budget| Some((budget, budget.time_left()?))) {
+            if let Some(exit) = running.wait_for(left)? {
+                return Ok(exit);
+            }
+            if !budget.goes_on() {
+                return running.end(|| survivors(&self.marks()));
+            }
+        }
+        running.wait()
     }
 
     /// Waits until the exporters of a command that has ended have sent everything, and ends its run.
@@ -328,6 +347,10 @@ impl Recording {
         };
         recorded.notes = went_through.notes();
         let counted = recorded.model_calls;
+        if let Some(budget) = &self.options.budget {
+            let past = counted.saturating_sub(went_through.counted_calls);
+            recorded.notes.extend(budget.notes(past));
+        }
         recorded
             .notes
             .extend(difference(went_through.counted_calls, counted));
@@ -380,9 +403,14 @@ impl Recording {
             || models.is_some_and(|proxied| proxied.open_requests > 0)
     }
 
-    /// Ending of the run: that of the command, or a failure when it exceeded its own limit and still exited with 0.
+    /// Ending of the run: that of the command, or a failure when its budget stopped it, or when it exceeded its own limit and
+    /// still exited with 0.
     fn ending(&self, end: CommandEnd) -> RunEnding {
         let ending = ending(end);
+        let budget = self.options.budget.as_ref();
+        if let Some(exceeded) = budget.and_then(|budget| budget.stopped_by()) {
+            return ending.stopped_by(&exceeded);
+        }
         match self.exceeded_limit(self.trace_id()) {
             Some(exceeded) if end.exit == Some(Exit::Code(0)) => {
                 ending.failed(&exceeded.error_type, &exceeded.message)

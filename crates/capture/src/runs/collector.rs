@@ -9,7 +9,7 @@ use std::time::Duration;
 use opentelemetry_proto::tonic::logs::v1::ResourceLogs;
 use opentelemetry_proto::tonic::trace::v1::ResourceSpans;
 use parking_lot::Mutex;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tracer_insight::text::counted;
 use tracer_runs::import::{ImportError, ImportedSpan, Importer, RunPhase, RunWriter, StagingLock};
 use tracer_sdk::format::{SpanEvent, SpanKind, SpanRecord, StatusCode, StoredTime, TraceId, names};
@@ -350,13 +350,11 @@ impl RunCollector {
         let exception = ending.error.as_ref().map(|(error_type, message)| SpanEvent {
             name: names::events::EXCEPTION.written().to_owned(),
             timestamp: ended_at.into(),
-            attributes: json!({
-                names::ERROR_TYPE.written(): error_type,
-                names::ERROR_MESSAGE.written(): message,
-            })
-            .as_object()
-            .cloned()
-            .unwrap_or_default(),
+            attributes: [(names::ERROR_TYPE, error_type), (names::ERROR_MESSAGE, message)]
+                .map(|(name, text)| (name.written().to_owned(), text.as_str().into()))
+                .into_iter()
+                .chain(ending.error_attributes.clone())
+                .collect(),
         });
         SpanRecord {
             trace_id: identity.trace_id,

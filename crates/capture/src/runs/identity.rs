@@ -1,7 +1,8 @@
 //! The run that everything belongs to, for `tracer record`, and how it ended.
 
-use serde_json::{Map, Value};
-use tracer_sdk::format::{ForkOrigin, SpanId, Timestamp, TraceId};
+use serde_json::{Map, Value, json};
+use tracer_sdk::format::{ForkOrigin, SpanId, Timestamp, TraceId, names};
+use tracer_sdk::guardrails::GuardrailExceeded;
 
 use super::ids::{random_span_id, random_trace_id};
 
@@ -76,6 +77,8 @@ pub struct RunEnding {
     pub error: Option<(String, String)>,
     /// Further attributes of the root, such as an exit code.
     pub attributes: Map<String, Value>,
+    /// Further attributes of the error.
+    pub error_attributes: Map<String, Value>,
 }
 
 impl RunEnding {
@@ -86,7 +89,27 @@ impl RunEnding {
             ended_at,
             error: None,
             attributes: Map::new(),
+            error_attributes: Map::new(),
         }
+    }
+
+    /// A limit stopped it.
+    #[must_use]
+    pub fn stopped_by(mut self, exceeded: &GuardrailExceeded) -> Self {
+        let attributes = [
+            (names::GUARDRAIL, Value::from(exceeded.guardrail.as_str())),
+            (names::THRESHOLD, json!(exceeded.threshold)),
+            (names::ACTUAL, json!(exceeded.actual)),
+            (names::UNPRICED_CALLS, json!(exceeded.unpriced_calls)),
+        ];
+        let is_known = |(name, _): &(names::Name, Value)| {
+            exceeded.unpriced_calls > 0 || name.written() != names::UNPRICED_CALLS.written()
+        };
+        let known = attributes.into_iter().filter(is_known);
+        self.error_attributes = known
+            .map(|(name, value)| (name.written().to_owned(), value))
+            .collect();
+        self.failed(exceeded.error_type(), &exceeded.to_string())
     }
 
     /// It failed.

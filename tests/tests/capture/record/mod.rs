@@ -1,6 +1,7 @@
 //! `tracer record` with real programs: what becomes of their exit, their signals, their environment, and of what they send.
 
 mod breakages;
+mod budget;
 mod correlation;
 mod endings;
 mod environment;

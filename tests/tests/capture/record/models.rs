@@ -6,6 +6,7 @@ use std::thread;
 
 use serde_json::json;
 use tracer_sdk::format::Payload;
+use tracer_tests::ModelServer;
 
 use super::{EXPORTER, Recorder};
 
@@ -105,4 +106,29 @@ fn a_provider_that_is_gone_is_a_failed_call() {
         matches!(&record.payload, Payload::LlmCall { error: Some(error), .. } if error.error_type == "upstream_failed")
     });
     assert!(failed);
+}
+
+#[test]
+fn a_base_url_in_a_variable_of_its_own_is_proxied() {
+    let server = ModelServer::with_json(
+        &json!({"choices": [], "usage": {"prompt_tokens": 8, "completion_tokens": 2}}),
+    );
+    let recorder = Recorder::new()
+        .env("MY_URL", &format!("{}/v1", server.base()))
+        .env("OPENAI_HOST", &server.base());
+    let body = json!({"model": "gpt-5", "messages": []});
+    let requests = [
+        ("MY_URL", "/chat/completions"),
+        ("OPENAI_HOST", "/v1/chat/completions"),
+    ]
+    .map(|(base, path)| json!({"base": base, "path": path, "body": body}).to_string());
+    recorder.write("script.jsonl", &requests.join("\n"));
+    let finished = recorder.record_with(&["--base-url-var", "MY_URL"], &[EXPORTER, "ask-script"]);
+    finished.says("2 model calls, 0 tool calls, 20 tokens");
+    let paths: Vec<String> = server
+        .requests()
+        .into_iter()
+        .map(|request| request.path)
+        .collect();
+    assert_eq!(paths, ["/v1/chat/completions"; 2]);
 }

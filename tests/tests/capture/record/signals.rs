@@ -63,8 +63,8 @@ fn a_signal_before_the_command_listens_is_not_lost() {
 }
 
 /// Runs a script on a terminal of its own, which is typed into once it is ready.
-fn on_a_terminal(recorder: &Recorder, script: &str, typed: &[u8]) -> String {
-    let command = recorder.command(&["--quiet"], &["sh", "-c", script]);
+pub(super) fn on_a_terminal(recorder: &Recorder, options: &[&str], script: &str, typed: &[u8]) -> String {
+    let command = recorder.command(&[&["--quiet"], options].concat(), &["sh", "-c", script]);
     let mut words = vec![command.get_program().to_string_lossy().into_owned()];
     words.extend(command.get_args().map(|word| word.to_string_lossy().into_owned()));
     let line: Vec<String> = words
@@ -109,7 +109,7 @@ fn ctrl_c_of_a_terminal_reaches_the_command_once() {
     // would be there by then.
     let script = "trap 'echo interrupted; kill -USR1 $PPID' INT; trap 'ended=1' USR1; echo ready; \
                   until test \"$ended\"; do sleep 0.02; done; exit 0";
-    let seen = on_a_terminal(&recorder, script, b"\x03");
+    let seen = on_a_terminal(&recorder, &[], script, b"\x03");
     assert_eq!(seen.matches("interrupted").count(), 1, "{seen}");
     assert!(recorder.run().run.meta.status.is_completed());
 }
@@ -119,7 +119,7 @@ fn the_terminal_is_the_commands() {
     let recorder = Recorder::new();
     let script =
         "test -t 0 && test -t 1 && test -t 2 && echo a terminal; echo ready; read line; echo \"got $line\"";
-    let seen = on_a_terminal(&recorder, script, b"hello\n");
+    let seen = on_a_terminal(&recorder, &[], script, b"hello\n");
     assert!(
         seen.contains("a terminal") && seen.contains("got hello"),
         "{seen}"

@@ -160,7 +160,7 @@ fn print_environment(args: &Args, inherited: &Inherited, session: &mut Session) 
         let value = inherited.get(name).filter(|value| !value.starts_with(&base));
         value.map(str::to_owned)
     };
-    for export in receiver::model_exports(inherited, proxy::base_urls(upstream, &base)) {
+    for export in receiver::model_exports(inherited, proxy::base_urls(upstream, &[], &base)) {
         session.ui.plain(&export)?;
     }
     session.ui.flush()

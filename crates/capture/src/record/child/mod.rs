@@ -12,6 +12,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use shared_child::SharedChild;
 use tracer_insight::text::shell_quoted;
@@ -190,6 +192,11 @@ impl fmt::Display for Exit {
     }
 }
 
+/// Time for processes to end after they were asked to, and then after they were killed.
+const GRACE: Duration = Duration::from_secs(5);
+/// Poll interval of an end that may not come.
+const POLL: Duration = Duration::from_millis(20);
+
 /// A command that is running.
 #[derive(Debug)]
 pub struct RunningCommand {
@@ -202,7 +209,7 @@ impl RunningCommand {
     /// # Errors
     ///
     /// [`StartError`] when it cannot be started.
-    pub fn start(mut command: Command, signals: Signals) -> Result<Self, StartError> {
+    pub fn start(mut command: Command, signals: &Signals) -> Result<Self, StartError> {
         let (started, caught) = signals.start(|| SharedChild::spawn(&mut command));
         let child = started.map_err(|source| StartError::new(Path::new(command.get_program()), source))?;
         let child = Arc::new(child);
@@ -217,6 +224,55 @@ impl RunningCommand {
     /// What the system says when it cannot be waited for.
     pub fn wait(&self) -> io::Result<Exit> {
         self.child.wait().map(Exit::of)
+    }
+
+    /// Waits for its end for this long; `None` when it is still running.
+    ///
+    /// # Errors
+    ///
+    /// What the system says when it cannot be waited for.
+    pub fn wait_for(&self, time: Duration) -> io::Result<Option<Exit>> {
+        let began = Instant::now();
+        loop {
+            let exit = self.child.try_wait()?.map(Exit::of);
+            let left = time.saturating_sub(began.elapsed());
+            if exit.is_some() || left.is_zero() {
+                return Ok(exit);
+            }
+            thread::sleep(left.min(POLL));
+        }
+    }
+
+    /// Ends it and what it started, which `started` lists: they are asked to, and killed when they take too long.
+    ///
+    /// # Errors
+    ///
+    /// What the system says when it cannot be waited for.
+    pub fn end(&self, started: impl Fn() -> Vec<Survivor>) -> io::Result<Exit> {
+        for kills in [false, true] {
+            let asked = Instant::now();
+            let id = self.child.id();
+            let is_running = self.child.try_wait()?.is_none();
+            let others = started().into_iter().map(|process| process.id);
+            for process in others
+                .filter(|process| *process != id)
+                .chain(is_running.then_some(id))
+            {
+                signals::end_process(process, kills);
+            }
+            if kills {
+                // An error means that it has ended.
+                let _ = self.child.kill();
+            }
+            while asked.elapsed() < GRACE {
+                let exit = self.wait_for(POLL)?;
+                if let Some(exit) = exit.filter(|_| started().is_empty()) {
+                    return Ok(exit);
+                }
+                thread::sleep(POLL);
+            }
+        }
+        self.wait()
     }
 }
 

@@ -2,10 +2,11 @@
 //! sends (Ctrl-C, a hang-up) reaches both, and the command alone decides what it means. What another process sends to this
 //! process alone is sent on.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::thread;
 
 use nix::sys::signal::{SigSet, SigmaskHow, Signal};
+use parking_lot::Mutex;
 use shared_child::SharedChild;
 use shared_child::unix::SharedChildExt;
 #[cfg(target_os = "linux")]
@@ -23,12 +24,14 @@ const FORWARDED: [Signal; 6] = [
     Signal::SIGUSR2,
 ];
 
-/// The signals that this process keeps for the command that it starts.
+/// The signals that this process keeps for the commands that it starts, one after the other.
 #[derive(Debug)]
 pub struct Signals {
     kept: SigSet,
     /// Signals that were blocked before: they are for the command as well.
     original: SigSet,
+    /// The latest command; empty before the first one.
+    command: OnceLock<Arc<Mutex<Arc<SharedChild>>>>,
 }
 
 impl Signals {
@@ -42,6 +45,7 @@ impl Signals {
         Self {
             kept,
             original: original.unwrap_or_else(|_| SigSet::empty()),
+            command: OnceLock::new(),
         }
     }
 
@@ -58,18 +62,24 @@ impl Signals {
     }
 
     /// Sends them on to a command, the first ones at once.
-    pub(super) fn forward_to(self, child: Arc<SharedChild>, first: Vec<Signal>) {
+    pub(super) fn forward_to(&self, child: Arc<SharedChild>, first: Vec<Signal>) {
+        for signal in first {
+            let _ = child.send_signal(signal as i32);
+        }
+        if let Some(command) = self.command.get() {
+            *command.lock() = child;
+            return;
+        }
+        let command = Arc::clone(self.command.get_or_init(|| Arc::new(Mutex::new(child))));
+        let kept = self.kept;
         let forward = move || {
-            for signal in first {
-                let _ = child.send_signal(signal as i32);
-            }
-            let Some(mut incoming) = Incoming::of(self.kept) else {
+            let Some(mut incoming) = Incoming::of(kept) else {
                 return;
             };
             while let Some((signal, is_of_terminal)) = incoming.next() {
                 if !is_of_terminal {
                     // An error means that the command has ended: no process is left to get the signal.
-                    let _ = child.send_signal(signal as i32);
+                    let _ = command.lock().send_signal(signal as i32);
                 }
             }
         };
@@ -211,6 +221,14 @@ impl Incoming {
         let is_of_keyboard = matches!(signal, Signal::SIGINT | Signal::SIGQUIT);
         let is_in_foreground = tcgetpgrp(std::io::stdin()).is_ok_and(|group| group == getpgrp());
         Some((signal, is_of_keyboard && is_in_foreground))
+    }
+}
+
+/// Asks a process to end, or kills it; one that has ended needs no signal.
+pub(super) fn end_process(id: u32, kills: bool) {
+    let signal = if kills { Signal::SIGKILL } else { Signal::SIGTERM };
+    if let Ok(id) = i32::try_from(id) {
+        let _ = nix::sys::signal::kill(nix::unistd::Pid::from_raw(id), signal);
     }
 }
 

@@ -26,8 +26,11 @@ impl Signals {
     }
 
     /// The console has sent it to the command itself.
-    pub(super) fn forward_to(self, _child: Arc<SharedChild>, _first: Vec<Infallible>) {}
+    pub(super) fn forward_to(&self, _child: Arc<SharedChild>, _first: Vec<Infallible>) {}
 }
+
+/// No process can be asked to end.
+pub(super) fn end_process(_id: u32, _kills: bool) {}
 
 /// Name of a signal: always `None`, as there are no signals here.
 pub(super) fn name(_signal: i32) -> Option<&'static str> {

@@ -1,0 +1,275 @@
+//! [`CallBudget`]: the limits of a recording, and the calls that wait for room within them.
+
+mod ledger;
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+use tokio::task::spawn_blocking;
+
+use tracer_insight::text::counted;
+use tracer_insight::units;
+use tracer_providers::{ModelApi, error_body};
+use tracer_sdk::format::Usage;
+use tracer_sdk::guardrails::{Guardrail, GuardrailExceeded};
+use tracer_sdk::prices::Prices;
+
+pub use self::ledger::BudgetLimits;
+use self::ledger::{Admission, BudgetLedger, Spend};
+use crate::exchange::{NO_RETRY, PreparedAnswer};
+
+/// *Bad Request*: no client tries it again, Codex included, which does so with other statuses.
+const REFUSED_STATUS: u16 = 400;
+
+/// Terminal of a recording with a budget: it shows what has to be known at once, and decides when a limit is reached. Threads
+/// of the proxy call it, and may be blocked.
+pub trait BudgetOperator: fmt::Debug + Send + Sync + 'static {
+    /// Shows a notice.
+    fn notify(&self, notice: &str);
+
+    /// Decides if the limit is raised by the amount that was given for it.
+    fn raises(&self, exceeded: &GuardrailExceeded) -> bool;
+}
+
+/// The limits of a recording, shared by all its conversations.
+#[derive(Debug)]
+pub struct CallBudget {
+    ledger: Mutex<BudgetLedger>,
+    prices: Prices,
+    operator: Arc<dyn BudgetOperator>,
+    started: Instant,
+    settled: Notify,
+    /// Taken while the operator is asked.
+    question: Mutex<()>,
+    report: Mutex<BudgetReport>,
+}
+
+/// What has to be said at the end.
+#[derive(Debug, Default)]
+struct BudgetReport {
+    unpriced_models: BTreeSet<String>,
+    refused: u64,
+    counted_by_size: u64,
+}
+
+/// A call that asks for a place within the limits.
+#[derive(Debug)]
+pub(super) struct BudgetRequest {
+    pub(super) provider: &'static str,
+    pub(super) model: String,
+    /// `false` of a request that is no model call.
+    pub(super) is_model_call: bool,
+    /// What it may use at most.
+    pub(super) most: Usage,
+}
+
+/// Tokens that a call used.
+#[derive(Debug)]
+pub(super) struct BudgetUsage<'a> {
+    pub(super) tokens: Usage,
+    /// The model that answered.
+    pub(super) model: Option<&'a str>,
+    /// Nobody counted them.
+    pub(super) is_estimate: bool,
+}
+
+/// The place of an admitted call within the limits; it is free again when this is dropped.
+#[derive(Debug)]
+pub(super) struct Reservation {
+    budget: Arc<CallBudget>,
+    request: BudgetRequest,
+    reserved: Spend,
+    spent: Spend,
+}
+
+impl CallBudget {
+    /// A budget whose time begins now.
+    #[must_use]
+    pub fn new(limits: BudgetLimits, prices: Prices, operator: Arc<dyn BudgetOperator>) -> Self {
+        Self {
+            ledger: Mutex::new(BudgetLedger::new(limits)),
+            prices,
+            operator,
+            started: Instant::now(),
+            settled: Notify::new(),
+            question: Mutex::default(),
+            report: Mutex::default(),
+        }
+    }
+
+    /// The limit that stopped the recording.
+    #[must_use]
+    pub fn stopped_by(&self) -> Option<GuardrailExceeded> {
+        self.ledger.lock().stopped().cloned()
+    }
+
+    /// Waits until a call may be made.
+    pub(super) async fn admit(
+        self: Arc<Self>,
+        request: BudgetRequest,
+    ) -> Result<Reservation, GuardrailExceeded> {
+        let BudgetRequest { provider, model, .. } = &request;
+        if self.prices.find(provider, model, units::now()).is_err() {
+            self.name_unpriced(model);
+        }
+        let reserved = self.spend(provider, model, None, &request.most);
+        let calls = u64::from(request.is_model_call);
+        loop {
+            let settled = self.settled.notified();
+            let elapsed = self.started.elapsed();
+            let admission = self.ledger.lock().admit(calls, reserved, elapsed);
+            match admission {
+                Admission::Admitted => break,
+                Admission::Wait => settled.await,
+                Admission::Exceeded(exceeded) => {
+                    let budget = Arc::clone(&self);
+                    let asking = spawn_blocking(move || {
+                        let elapsed = budget.started.elapsed();
+                        budget.raise_or_stop(|ledger| ledger.exceeded(calls, elapsed))
+                    });
+                    // Nothing is asked any more where the proxy ends meanwhile.
+                    if let Err(stopped) = asking.await.unwrap_or(Err(exceeded)) {
+                        self.report.lock().refused += 1;
+                        return Err(stopped);
+                    }
+                }
+            }
+        }
+        Ok(Reservation {
+            budget: self,
+            request,
+            reserved,
+            spent: Spend::default(),
+        })
+    }
+
+    /// Asks the operator about a limit that is still reached; the recording stops at one that is not raised.
+    fn raise_or_stop(
+        &self,
+        exceeded: impl Fn(&BudgetLedger) -> Option<GuardrailExceeded>,
+    ) -> Result<(), GuardrailExceeded> {
+        // The answer to the question about another call may be the answer for this one.
+        let _one_at_a_time = self.question.lock();
+        let (exceeded, stopped) = {
+            let ledger = self.ledger.lock();
+            (exceeded(&ledger), ledger.stopped().cloned())
+        };
+        let Some(exceeded) = exceeded else { return Ok(()) };
+        if stopped.is_none() && self.operator.raises(&exceeded) {
+            self.ledger.lock().raise(exceeded.guardrail);
+            return Ok(());
+        }
+        self.ledger.lock().stop(exceeded.clone());
+        // What waits for room gets none.
+        self.settled.notify_waiters();
+        Err(stopped.unwrap_or(exceeded))
+    }
+
+    /// The time that is left; zero when it is over, `None` without a limit.
+    pub(crate) fn time_left(&self) -> Option<Duration> {
+        let limit = self.ledger.lock().limits().time?;
+        Some(limit.saturating_sub(self.started.elapsed()))
+    }
+
+    /// Decides at the end of the time if the command goes on.
+    pub(crate) fn goes_on(&self) -> bool {
+        self.raise_or_stop(|ledger| ledger.over_time(self.started.elapsed()))
+            .is_ok()
+    }
+
+    fn spend(&self, provider: &str, model: &str, answered: Option<&str>, usage: &Usage) -> Spend {
+        let cost = self
+            .prices
+            .call_cost(provider, model, answered, usage, Some(units::now()));
+        let parts = usage.prompt_tokens.unwrap_or(0) + usage.completion_tokens.unwrap_or(0);
+        Spend {
+            tokens: usage.total_tokens.unwrap_or(parts),
+            cost: cost.priced.unwrap_or_default(),
+            unpriced: u64::from(cost.usd().is_err()),
+        }
+    }
+
+    /// Says once of a model that its cost is not known.
+    fn name_unpriced(&self, model: &str) {
+        let limits = self.ledger.lock().limits().clone();
+        if limits.cost.is_none() || !self.report.lock().unpriced_models.insert(model.to_owned()) {
+            return;
+        }
+        let how = if limits.tokens.is_some() {
+            "counted by tokens"
+        } else {
+            "--max-cost does not limit its calls; add --max-tokens, or set its price under [prices] in the settings"
+        };
+        self.operator
+            .notify(&format!("cost not known for {model}: {how}"));
+    }
+
+    /// Notes for the user at the end, a sentence each; `past` calls of the run did not come through the proxy.
+    #[must_use]
+    pub(crate) fn notes(&self, past: u64) -> Vec<String> {
+        let report = self.report.lock();
+        let ledger = self.ledger.lock();
+        let stopped = ledger.stopped().map(|exceeded| {
+            let refused = match report.refused {
+                0 => String::new(),
+                refused => format!("; {} refused", counted(refused, "call")),
+            };
+            format!(
+                "{exceeded}{refused}; raise the limit with {}",
+                option(exceeded.guardrail)
+            )
+        });
+        let by_size = (report.counted_by_size > 0).then(|| {
+            let calls = counted(report.counted_by_size, "model call");
+            format!("{calls} reported no tokens: counted by the size of the texts")
+        });
+        let past = past.saturating_sub(report.refused);
+        let is_missed = past > 0 && *ledger.limits() != BudgetLimits::default();
+        let missed = is_missed.then(|| {
+            let calls = counted(past, "model call");
+            format!("{calls} went past the proxy: the limits did not count them")
+        });
+        stopped.into_iter().chain(by_size).chain(missed).collect()
+    }
+}
+
+/// The option that sets a limit.
+fn option(guardrail: Guardrail) -> &'static str {
+    match guardrail {
+        Guardrail::MaxCost => "--max-cost",
+        Guardrail::MaxTokens => "--max-tokens",
+        Guardrail::MaxDuration => "--max-time",
+        _ => "--max-calls",
+    }
+}
+
+impl Reservation {
+    /// Counts what the call used; without it a call has used nothing.
+    pub(super) fn settle(mut self, used: &BudgetUsage<'_>) {
+        self.budget.report.lock().counted_by_size += u64::from(used.is_estimate);
+        let BudgetRequest { provider, model, .. } = &self.request;
+        self.spent = self.budget.spend(provider, model, used.model, &used.tokens);
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        self.budget.ledger.lock().settle(self.reserved, self.spent);
+        self.budget.settled.notify_waiters();
+    }
+}
+
+/// The answer to a call that is not made, in the form of its API.
+pub(super) fn refusal(api: ModelApi, exceeded: &GuardrailExceeded) -> PreparedAnswer {
+    let message = format!(
+        "tracer record: {exceeded}. This call was not sent to the provider, and no other will be: stop here, or record again \
+         with a higher {}",
+        option(exceeded.guardrail)
+    );
+    let body = error_body(Some(api), REFUSED_STATUS, "budget_exceeded", &message);
+    PreparedAnswer::of_error(REFUSED_STATUS, &body, Some(NO_RETRY))
+}
