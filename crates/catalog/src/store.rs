@@ -285,6 +285,15 @@ impl FactsStore {
         directories.into_iter().map(read).collect()
     }
 
+    /// The facts of some runs of this machine, read from their files, at the prices of this store.
+    pub fn read_runs(&self, runs: impl IntoIterator<Item = TraceId>) -> Vec<ListedRun> {
+        let mut read = Self::read(runs.into_iter().map(|run| self.directory(run)));
+        for run in &mut read {
+            run.row.price(&self.prices);
+        }
+        read
+    }
+
     /// Forgets what is kept of runs that were deleted. What cannot be forgotten now is forgotten by the next listing.
     pub fn forget(&self, runs: &[TraceId]) {
         if !runs.is_empty() && RunDatabase::is_there(self.runs.data_dir()) {

@@ -7,10 +7,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tracer_capture::cassette::{CallFault, ForkError, ForkOutcome, ForkPlan, Forker, Scrubbing};
-use tracer_capture::record::{FinishedRecording, Inherited, Recording, Signals, check_program};
+use tracer_capture::record::{
+    FinishedRecording, ForkedRun, Inherited, ModelFork, Recording, Signals, check_program, fork_models,
+    verification,
+};
+use tracer_catalog::ListedRun;
 use tracer_insight::comparison::{Comparison, words};
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::text::counted;
+use tracer_insight::units;
 use tracer_runs::read_input;
 
 use crate::cassettes::{self, MISS_CODE, RecordedCalls};
@@ -18,7 +23,8 @@ use crate::error::CliError;
 use crate::gate::stored_run;
 use crate::outcome::CommandOutcome;
 use crate::recorded_command::{self, current_directory, not_run, not_started, quoted_words};
-use crate::session::Session;
+use crate::session::{Session, short_id};
+use crate::terminal::fork_table;
 
 /// The longest answer or system prompt.
 const MAX_TEXT_BYTES: u64 = 64 * 1024 * 1024;
@@ -33,7 +39,7 @@ fork, and the difference is printed. From call N on the provider is asked, with 
 start, with their effects. The new run names RUN as its origin: tracer diff RUN NEW_RUN compares them. \
 Get an answer to edit with: tracer fork RUN --print-answer 3 > answer.json
 
-Exit codes: that of the command; 7 if a call before N differs from the recording; 125, 126 and 127 as tracer record has them.")]
+Exit codes: that of the command; with several models or --verify, 1 unless every fork succeeds; 7 if a call before N differs from the recording; 125, 126 and 127 as tracer record has them.")]
 pub struct Args {
     /// Run to fork: ID, unique prefix of it, name, latest or latest~N
     #[arg(value_name = "RUN")]
@@ -51,16 +57,20 @@ pub struct Args {
     #[arg(long, value_name = "N:FAULT", value_parser = parse_fault)]
     fail: Vec<(u64, CallFault)>,
 
-    /// Ask model NAME of the same provider from call N on
-    #[arg(long, value_name = "NAME")]
-    model: Option<String>,
+    /// Ask model NAME of the same provider from call N on; of several, fork with one after the other and compare them
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    model: Vec<String>,
+
+    /// Verify each fork by this command line of the shell: its exit code counts, and TRACER_RUN_ID names the run
+    #[arg(long, value_name = "COMMAND_LINE")]
+    verify: Option<String>,
 
     /// Use the text in FILE as the system prompt from call N on
     #[arg(long, value_name = "FILE")]
     system: Option<PathBuf>,
 
     /// Print the recorded answer of call N, to edit it, and run nothing
-    #[arg(long, value_name = "N", conflicts_with_all = ["at", "edit", "fail", "model", "system", "command"])]
+    #[arg(long, value_name = "N", conflicts_with_all = ["at", "edit", "fail", "model", "system", "verify", "command"])]
     print_answer: Option<u64>,
 
     /// Go live without asking
@@ -105,7 +115,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         return Ok(CommandOutcome::Done);
     }
     let directory = current_directory().map_err(not_run)?;
-    let (plan, forker) = prepare(args, &origin, &directory, session).map_err(not_run)?;
+    let (plan, _) = prepare(args, args.only_model(), &origin, &directory, session).map_err(not_run)?;
     let command = match args.command.as_slice() {
         [] => origin.command().map_err(not_run)?,
         command => command.to_vec(),
@@ -118,11 +128,33 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     }
     // Before any thread is there.
     let signals = Signals::keep();
-    let forker = Arc::new(forker);
-    let recording = begin(&plan, &origin, &forker, command, session).map_err(not_run)?;
-    let (code, recorded) = recorded_command::run(recording, &signals, session)?;
-    let outcome = forker.outcome();
-    report_fork(&outcome, &origin, session);
+    let fork = |model: Option<&str>, session: &mut Session| -> Result<ForkedRun, CliError> {
+        let (plan, forker) = prepare(args, model, &origin, &directory, session).map_err(not_run)?;
+        let forker = Arc::new(forker);
+        let recording = begin(&plan, &origin, &forker, command.clone(), session).map_err(not_run)?;
+        let (code, recorded) = recorded_command::run(recording, &signals, session)?;
+        let outcome = forker.outcome();
+        report_fork(&outcome, &origin, session);
+        Ok(ForkedRun {
+            code,
+            recorded,
+            outcome,
+        })
+    };
+    if args.is_comparison() {
+        let verify = |run| {
+            let command = args.verify.as_deref();
+            let exit = command.map(|command| verification(command, run, &signals));
+            exit.transpose().map_err(not_started)
+        };
+        let forks = fork_models(args.models(), |model| fork(model, session), verify)?;
+        return compare(forks, session);
+    }
+    let ForkedRun {
+        code,
+        recorded,
+        outcome,
+    } = fork(args.only_model(), session)?;
     compare_with_origin(&recorded, &origin, session)?;
     Ok(CommandOutcome::Exited(match code {
         _ if outcome.drift.is_some() => MISS_CODE,
@@ -131,9 +163,45 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     }))
 }
 
+impl Args {
+    /// The models to fork with; the recorded one where none is named.
+    fn models(&self) -> Vec<Option<String>> {
+        match self.model.as_slice() {
+            [] => vec![None],
+            models => models.iter().cloned().map(Some).collect(),
+        }
+    }
+
+    /// The model of a single fork.
+    fn only_model(&self) -> Option<&str> {
+        match self.model.as_slice() {
+            [model] => Some(model),
+            _ => None,
+        }
+    }
+
+    fn is_comparison(&self) -> bool {
+        self.model.len() > 1 || self.verify.is_some()
+    }
+}
+
+/// Prints the forks as a table. Fails when one of them does not do what it should.
+fn compare(forks: Vec<ModelFork>, session: &mut Session) -> Result<CommandOutcome, CliError> {
+    let are_successes = forks.iter().all(ModelFork::is_success);
+    let store = session.facts_store()?;
+    let runs = store.read_runs(forks.iter().filter_map(|fork| fork.fork.recorded.run));
+    let lengths = runs.iter().map(|run| short_id(&store, &run.directory).len());
+    let id_length = lengths.max().unwrap_or_default();
+    let rows: Vec<(ModelFork, ListedRun)> = forks.into_iter().zip(runs).collect();
+    let lines = fork_table::table(&rows, id_length, units::now(), session.ui.width());
+    session.ui.lines(&lines)?;
+    Ok(CommandOutcome::Exited(u8::from(!are_successes)))
+}
+
 /// Reads what is to change, and checks it.
 fn prepare(
     args: &Args,
+    model: Option<&str>,
     origin: &RecordedCalls,
     directory: &Path,
     session: &mut Session,
@@ -154,7 +222,7 @@ fn prepare(
         at: args.at.unwrap_or_default(),
         edits,
         faults,
-        model: args.model.clone(),
+        model: model.map(str::to_owned),
         system_prompt: args.system.as_deref().map(text_of).transpose()?,
     };
     let scrubbing = Scrubbing::of_program(&session.settings()?, directory);
@@ -210,6 +278,12 @@ fn confirmed(
     let changes = plan.changes();
     if !changes.is_empty() {
         facts.push(format!("tracer: changed: {}", changes.join(", ")));
+    }
+    if args.model.len() > 1 {
+        facts.push(format!(
+            "tracer: one fork after the other: {}",
+            args.model.join(", ")
+        ));
     }
     let exchanges = origin.cassette.exchanges.iter();
     let warnings = exchanges.filter(|exchange| !exchange.replaced.is_empty()).map(|exchange| {

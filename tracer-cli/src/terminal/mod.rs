@@ -6,6 +6,7 @@ pub mod cassette;
 pub mod characters;
 pub mod comparison;
 pub mod follow_rows;
+pub mod fork_table;
 pub mod gate_report;
 pub mod layout;
 mod row_cells;

@@ -8,12 +8,14 @@
 //! | the process | `child` |
 //! | what sees the command: the receiver, the proxy for model APIs | `otlp_source`, `model_source` |
 //! | all of it together | `recording` |
+//! | forks with one model after the other | `fork_models` |
 //! | why there is no model call, and what to do | `reasons`, `frameworks` |
 
 mod child;
 mod codex;
 mod environment;
 mod findings;
+mod fork_models;
 mod frameworks;
 mod model_source;
 mod options;
@@ -28,6 +30,7 @@ pub use child::{
 pub use codex::codex_options;
 pub use environment::{ChildEnvironment, Inherited, OtlpEndpoints, Variable};
 pub use findings::{EnvironmentFindings, switches};
+pub use fork_models::{ForkedRun, ModelFork, fork_models, verification};
 pub use frameworks::{Framework, frameworks_of};
 pub use model_source::model_base_urls;
 pub use options::RecordOptions;

@@ -2,6 +2,7 @@
 
 mod changes;
 mod drift;
+mod models;
 mod origin;
 
 use std::fs;
