@@ -73,7 +73,7 @@ export class Grid extends VirtualList {
   }
 
   /**
-   * What the keys that move by rows do.
+   * Actions of the keys that move by rows.
    * @param {(by: number) => void} move
    */
   moves(move) {

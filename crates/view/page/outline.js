@@ -16,7 +16,7 @@ const FOLD = 0x8000_0000;
  * @property {string} [sort] the largest come first, of one of the orders; nothing lists by time
  */
 
-/** What steps are sorted by; each gives the number of a row. @type {Record<string, ((columns: Columns, row: number) => number) | undefined>} */
+/** Numbers that steps are sorted by, of a row. @type {Record<string, ((columns: Columns, row: number) => number) | undefined>} */
 export const ORDERS = {
   duration: (columns, row) => columns.duration[row],
   own: (columns, row) => columns.ownTime(row),

@@ -1,4 +1,4 @@
-// What the keys of a run's page do.
+// Actions of the keys of a run's page.
 
 import { bind } from "./frame.js";
 import { KEYS } from "./keys.js";

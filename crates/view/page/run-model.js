@@ -21,7 +21,7 @@ const ROWS_PER_PART = 60;
 const PREVIEW_ROWS = 200;
 
 /**
- * How a step was selected.
+ * A selection of a step.
  * @typedef {object} Selection
  * @property {number} row -1 before anything is selected
  * @property {boolean} [focus] whether the row takes the focus

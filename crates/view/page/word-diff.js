@@ -1,4 +1,4 @@
-// Which words of two texts differ.
+// The words in which two texts differ.
 
 /** Longer texts differ as a whole. */
 const MAX_COMPARED_PAIRS = 250_000;

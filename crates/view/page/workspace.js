@@ -37,7 +37,7 @@ export class Workspace {
   constructor(page, steps) {
     this.page = page;
     this.steps = steps;
-    /** What is said in the place of the steps. */
+    /** Notice in the place of the steps. */
     this.notice = make("div.empty", { hidden: true });
     this.view = make("div.view", { id: "view", role: "tabpanel" });
     this.splitter = make("div.splitter", {

@@ -33,11 +33,11 @@ const open = (address) => async (page, { viewer, ...runs }) => {
 /** The widths at which each page is shown, in both themes: beside each other in one picture. */
 const WIDTHS = [1440, 1024, 390];
 const HEIGHT = 620;
-const SCALE = 0.4;
+const SCALE = 0.3;
 
 /** Several pictures as one: a row for each theme. */
 async function montage(t, pictures, file) {
-  const page = await openPage(t, { viewport: { width: Math.ceil(SCALE * WIDTHS.reduce((sum, width) => sum + width, 40)), height: Math.ceil(SCALE * 2 * HEIGHT) + 24 } });
+  const page = await openPage(t, { viewport: { width: Math.ceil(SCALE * WIDTHS.reduce((sum, width) => sum + width, 0) + 40), height: Math.ceil(SCALE * 2 * HEIGHT) + 24 } });
   await page.setContent("<body style='margin:4px;display:flex;flex-wrap:wrap;gap:8px;background:#888'></body>");
   for (const { bytes, width } of pictures) {
     await page.evaluate(async ([data, shown]) => {
@@ -50,12 +50,17 @@ async function montage(t, pictures, file) {
 }
 
 const PICTURES = [
+  { name: "run-widths", isMontage: true, take: async (page, runs) => {
+    await open(({ looped }) => `/r/${looped}`)(page, runs);
+    await page.locator("#inspector .loop-card").waitFor({ state: "attached" });
+  } },
+  { name: "compare", isMontage: true, take: open(({ good, looped }) => `/diff/${good}/${looped}`) },
   { name: "runs", isMontage: true, take: open(() => "/") },
   { name: "stats", isMontage: true, take: open(() => "/stats?by=tool") },
-  { name: "run-widths", isMontage: true, take: open(({ looped }) => `/r/${looped}`) },
   { name: "run", take: async (page, runs) => {
     await open(({ good }) => `/r/${good}`)(page, runs);
     for (const key of ["j", "j", "j", "j", "Enter"]) await page.keyboard.press(key);
+    await page.locator("#inspector .step-head").waitFor();
   } },
   { name: "loop", take: async (page, runs) => {
     await open(({ looped }) => `/r/${looped}`)(page, runs);
@@ -63,7 +68,6 @@ const PICTURES = [
     await page.keyboard.press("Enter");
   } },
   { name: "transcript", take: open(({ good }) => `/r/${good}?view=transcript`) },
-  { name: "compare", isMontage: true, take: open(({ good, looped }) => `/diff/${good}/${looped}`) },
   { name: "exported", take: async (page, { dataDir, good }) => {
     const file = path.join(dataDir, "run.html");
     await tracer(dataDir, "export", good, "--format", "html", "--out", file);

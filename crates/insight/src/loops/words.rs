@@ -27,7 +27,7 @@ const CARD: [&str; 8] = [
     "results",
     "cost",
 ];
-/// What the repetitions have in common.
+/// Text of a fact that all repetitions share.
 const IDENTICAL: &str = "identical";
 /// More values of a field are left out.
 const MAX_VALUES: usize = 4;
@@ -57,7 +57,7 @@ impl LoopFact {
         Self { label, steps, text }
     }
 
-    /// Something that all repetitions have in common.
+    /// True for a fact that all repetitions share.
     fn is_identical(&self) -> bool {
         self.text == IDENTICAL || self.text.ends_with(&format!(": {IDENTICAL}"))
     }
@@ -409,7 +409,9 @@ mod tests {
         assert_eq!(found[0].sentence(), sentence);
         let facts = found[0].further_facts();
         assert!(
-            facts.iter().any(|fact| fact.text.starts_with("check: failed")),
+            facts
+                .iter()
+                .any(|fact| fact.text.starts_with("check: differ in failed")),
             "{facts:?}"
         );
         assert!(facts.iter().all(|fact| !fact.is_identical()), "{facts:?}");

@@ -34,7 +34,7 @@ pub(crate) struct Overview {
     origin: Option<String>,
     /// The verdict in one sentence.
     sentence: String,
-    /// Its counts in words, but those of nothing.
+    /// Its counts in words, without those of 0.
     facts: Vec<String>,
     /// Its tags, each as `key=value`.
     tags: Vec<String>,

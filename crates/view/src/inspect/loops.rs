@@ -12,11 +12,11 @@ pub(crate) struct LoopReport {
     /// The record of the warning.
     event_id: String,
     number: usize,
-    /// What was repeated, how often, and what was the same each time.
+    /// Repeated steps, their number of times, and what each time had in common.
     sentence: String,
     /// The records that were repeated.
     evidence: Vec<EvidenceJson>,
-    /// What the sentence leaves open, in the order in which it is read. Each of the steps is in `evidence` or
+    /// Facts that the sentence leaves open, in the order in which they are read. Each of the steps is in `evidence` or
     /// is `next`.
     facts: Vec<LoopFact>,
     /// The step after the last repetition.
