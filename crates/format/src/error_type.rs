@@ -12,18 +12,39 @@ pub(crate) const CANCELLED: &str = "Cancelled";
 pub const INTERRUPTED: &str = "Interrupted";
 
 /// The class of an error, whatever module the emitter names with it.
+///
+/// ```
+/// use tracer_sdk::format::error_type;
+///
+/// assert_eq!(error_type::class("agentdbg.exceptions.LoopAbort"), error_type::LOOP_ABORT);
+/// assert_eq!(error_type::class("agent::ParseError"), "ParseError");
+/// ```
 #[must_use]
 pub fn class(error_type: &str) -> &str {
     error_type.rsplit(['.', ':']).next().unwrap_or(error_type)
 }
 
 /// Returns whether the error is that of a guardrail.
+///
+/// ```
+/// use tracer_sdk::format::error_type;
+///
+/// assert!(error_type::is_guardrail("agentdbg.GuardrailExceeded"));
+/// assert!(!error_type::is_guardrail("GuardrailExceededWarning"));
+/// ```
 #[must_use]
 pub fn is_guardrail(error_type: &str) -> bool {
     matches!(class(error_type), LOOP_ABORT | GUARDRAIL_EXCEEDED)
 }
 
 /// Returns whether the error is a cancellation and not a failure.
+///
+/// ```
+/// use tracer_sdk::format::error_type;
+///
+/// assert!(error_type::is_cancellation("asyncio.exceptions.CancelledError"));
+/// assert!(!error_type::is_cancellation("CancellationPolicyError"));
+/// ```
 #[must_use]
 pub fn is_cancellation(error_type: &str) -> bool {
     matches!(
@@ -33,6 +54,13 @@ pub fn is_cancellation(error_type: &str) -> bool {
 }
 
 /// Returns whether the error only hands the work over to another agent.
+///
+/// ```
+/// use tracer_sdk::format::error_type;
+///
+/// assert!(error_type::is_hand_over("langgraph.errors.ParentCommand"));
+/// assert!(!error_type::is_hand_over("CommandError"));
+/// ```
 #[must_use]
 pub fn is_hand_over(error_type: &str) -> bool {
     // LangGraph
@@ -40,6 +68,13 @@ pub fn is_hand_over(error_type: &str) -> bool {
 }
 
 /// Returns whether the error only says that the work waits for a person, who answers before it continues.
+///
+/// ```
+/// use tracer_sdk::format::error_type;
+///
+/// assert!(error_type::is_wait("langgraph.errors.GraphInterrupt"));
+/// assert!(!error_type::is_wait("KeyboardInterrupt"));
+/// ```
 #[must_use]
 pub fn is_wait(error_type: &str) -> bool {
     matches!(

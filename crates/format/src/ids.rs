@@ -7,14 +7,39 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Identifies a run: 32 lower-case hex characters, never all zeros (specification, *Run directory*).
+///
+/// ```
+/// use tracer_sdk::format::TraceId;
+///
+/// let id: TraceId = "10000000000000000000000000000001".parse()?;
+/// assert_eq!(id.to_string(), "10000000000000000000000000000001");
+/// assert!("10000000000000000000000000000001".to_uppercase().parse::<TraceId>().is_ok()); // no letters
+/// assert!("ABC".parse::<TraceId>().is_err());
+/// # Ok::<(), tracer_sdk::format::InvalidId>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TraceId(NonZeroU128);
 
 /// Identifies a span within its run: 16 lower-case hex characters, never all zeros.
+///
+/// ```
+/// use tracer_sdk::format::SpanId;
+///
+/// let id: SpanId = "00f067aa0ba902b7".parse()?;
+/// assert_eq!(id.to_string(), "00f067aa0ba902b7");
+/// # Ok::<(), tracer_sdk::format::InvalidId>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SpanId(NonZeroU64);
 
 /// The text is not an identifier: wrong length, a character that is not lower-case hex, or all zeros.
+///
+/// ```
+/// use tracer_sdk::format::{InvalidId, SpanId};
+///
+/// assert_eq!("0000000000000000".parse::<SpanId>(), Err(InvalidId));
+/// assert_eq!(InvalidId.to_string(), "not lower-case hex of the right length, or all zeros");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InvalidId;
 
@@ -43,6 +68,13 @@ impl TraceId {
     pub const LENGTH: usize = 32;
 
     /// The ID with this value; `None` for zero, which is not an ID.
+    ///
+    /// ```
+    /// use tracer_sdk::format::TraceId;
+    ///
+    /// assert_eq!(TraceId::from_u128(0xabc).unwrap().to_string(), "00000000000000000000000000000abc");
+    /// assert_eq!(TraceId::from_u128(0), None);
+    /// ```
     #[must_use]
     pub const fn from_u128(value: u128) -> Option<Self> {
         match NonZeroU128::new(value) {
@@ -52,12 +84,24 @@ impl TraceId {
     }
 
     /// The 16 bytes, as OpenTelemetry's binary encoding has them.
+    ///
+    /// ```
+    /// use tracer_sdk::format::TraceId;
+    ///
+    /// assert_eq!(TraceId::from_u128(0xabc).unwrap().to_bytes()[14..], [0xa, 0xbc]);
+    /// ```
     #[must_use]
     pub const fn to_bytes(self) -> [u8; 16] {
         self.0.get().to_be_bytes()
     }
 
     /// The 32 hex characters, without allocating.
+    ///
+    /// ```
+    /// use tracer_sdk::format::TraceId;
+    ///
+    /// assert_eq!(&TraceId::from_u128(0xabc).unwrap().to_hex(), b"00000000000000000000000000000abc");
+    /// ```
     #[must_use]
     pub fn to_hex(self) -> [u8; Self::LENGTH] {
         hex(self.0.get().to_be_bytes())
@@ -69,6 +113,13 @@ impl SpanId {
     pub const LENGTH: usize = 16;
 
     /// The ID with this value; `None` for zero, which is not an ID.
+    ///
+    /// ```
+    /// use tracer_sdk::format::SpanId;
+    ///
+    /// assert_eq!(SpanId::from_u64(0xabc).unwrap().to_string(), "0000000000000abc");
+    /// assert_eq!(SpanId::from_u64(0), None);
+    /// ```
     #[must_use]
     pub const fn from_u64(value: u64) -> Option<Self> {
         match NonZeroU64::new(value) {
@@ -88,12 +139,24 @@ impl SpanId {
     }
 
     /// The 8 bytes, as OpenTelemetry's binary encoding has them.
+    ///
+    /// ```
+    /// use tracer_sdk::format::SpanId;
+    ///
+    /// assert_eq!(SpanId::from_u64(0xabc).unwrap().to_bytes()[6..], [0xa, 0xbc]);
+    /// ```
     #[must_use]
     pub const fn to_bytes(self) -> [u8; 8] {
         self.0.get().to_be_bytes()
     }
 
     /// The 16 hex characters, without allocating.
+    ///
+    /// ```
+    /// use tracer_sdk::format::SpanId;
+    ///
+    /// assert_eq!(&SpanId::from_u64(0xabc).unwrap().to_hex(), b"0000000000000abc");
+    /// ```
     #[must_use]
     pub fn to_hex(self) -> [u8; Self::LENGTH] {
         hex(self.0.get().to_be_bytes())

@@ -8,6 +8,14 @@ use super::{SPEC_VERSION, StoredTime, TraceId};
 
 words! {
     /// Status of a run on disk (specification, *States and transitions*).
+    ///
+    /// ```
+    /// use tracer_sdk::format::RecordedStatus;
+    ///
+    /// let status = RecordedStatus::from_word("error").unwrap();
+    /// assert_eq!(status, RecordedStatus::Error);
+    /// assert!(status.is_completed());
+    /// ```
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(rename_all = "lowercase")]
@@ -23,6 +31,13 @@ words! {
 
 impl RecordedStatus {
     /// Returns whether the run has ended.
+    ///
+    /// ```
+    /// use tracer_sdk::format::RecordedStatus;
+    ///
+    /// assert!(RecordedStatus::Error.is_completed());
+    /// assert!(!RecordedStatus::Running.is_completed());
+    /// ```
     #[must_use]
     pub const fn is_completed(self) -> bool {
         !matches!(self, Self::Running)
@@ -30,6 +45,13 @@ impl RecordedStatus {
 }
 
 /// Number of records of each type in the projection of a run (decisions, section 4).
+///
+/// ```
+/// use tracer_sdk::testing::capture;
+///
+/// let run = capture(|| tracer_sdk::tool_call("search").record());
+/// assert_eq!((run.meta.counts.tool_calls, run.meta.counts.llm_calls), (1, 0));
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Counts {
@@ -65,6 +87,17 @@ impl Counts {
 }
 
 /// Spans that could not be written, and why the first of them could not (decisions, section 5).
+///
+/// ```
+/// use tracer_sdk::format::Dropped;
+///
+/// let dropped = Dropped { spans: 3, reason: "No space left on device".to_owned() };
+/// assert_eq!(
+///     serde_json::to_string(&dropped)?,
+///     r#"{"spans":3,"reason":"No space left on device"}"#
+/// );
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Dropped {
@@ -75,6 +108,16 @@ pub struct Dropped {
 }
 
 /// The metadata of a run, with every key that this version does not know kept as it was.
+///
+/// ```
+/// use tracer_sdk::format::{RecordedStatus, SPEC_VERSION};
+/// use tracer_sdk::testing::capture;
+///
+/// let run = capture(|| ());
+/// assert_eq!(run.meta.run_name.as_deref(), Some("captured"));
+/// assert_eq!(run.meta.status, RecordedStatus::Ok);
+/// assert_eq!(run.meta.spec_version.as_deref(), Some(SPEC_VERSION));
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunMeta {
@@ -124,6 +167,15 @@ pub const LOOPS: &str = "loops";
 
 impl RunMeta {
     /// The metadata of a run that has started.
+    ///
+    /// ```
+    /// use tracer_sdk::format::{RecordedStatus, RunMeta};
+    ///
+    /// let id = "10000000000000000000000000000001".parse()?;
+    /// let meta = RunMeta::running(id, Some("ask".to_owned()), "2026-01-01T00:00:00.000000Z".parse()?);
+    /// assert_eq!((meta.status, meta.ended_at), (RecordedStatus::Running, None));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn running(trace_id: TraceId, run_name: Option<String>, started_at: StoredTime) -> Self {
         Self {
@@ -140,6 +192,12 @@ impl RunMeta {
     }
 
     /// Sets an additive key.
+    ///
+    /// ```
+    /// let mut meta = tracer_sdk::testing::capture(|| ()).meta;
+    /// meta.set("loops", 2);
+    /// assert_eq!(meta.loops(), Some(2));
+    /// ```
     pub fn set(&mut self, key: &str, value: impl Into<Value>) {
         self.additional.insert(key.to_owned(), value.into());
     }
@@ -147,12 +205,22 @@ impl RunMeta {
     /// Returns whether `counts` are those of the run's records. The process that ended the run did not see the lines
     /// that other processes wrote into its log: such a run is counted by its readers, and spans of processes that died
     /// may be missing as parents.
+    ///
+    /// ```
+    /// assert!(tracer_sdk::testing::capture(|| ()).meta.has_exact_counts());
+    /// ```
     #[must_use]
     pub fn has_exact_counts(&self) -> bool {
         self.additional.get(COUNTS_EXACT) != Some(&Value::Bool(false))
     }
 
     /// The spans that the emitter could not write; `None` when it wrote all.
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// assert_eq!(capture(|| ()).meta.dropped(), None);
+    /// ```
     #[must_use]
     pub fn dropped(&self) -> Option<Dropped> {
         let dropped = self.additional.get(DROPPED)?;
@@ -165,18 +233,54 @@ impl RunMeta {
 
     /// Number of parts of records that were left out, because they exceed the limits of a record: attributes, logs,
     /// links, errors of the run, pieces of a streamed answer.
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    /// use tracer_sdk::tool_call;
+    ///
+    /// let run = capture(|| {
+    ///     let call = (0..130).fold(tool_call("search"), |call, number| call.attribute(&format!("key {number}"), &1));
+    ///     call.record()
+    /// });
+    /// assert_eq!(run.meta.left_out(), 2);
+    /// ```
     #[must_use]
     pub fn left_out(&self) -> u64 {
         self.additive_count(LEFT_OUT)
     }
 
     /// Number of spans that ended after the run had ended, in tasks and threads that outlived it.
+    ///
+    /// ```
+    /// let folder = tempfile::tempdir()?;
+    /// let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// let run = tracer_sdk::Run::new("ask").config(&config).start();
+    /// let context = run.context().unwrap();
+    /// let directory = run.dir().unwrap();
+    /// run.finish();
+    /// context.in_scope(|| tracer_sdk::tool_call("log").record())?;
+    /// assert_eq!(tracer_runs::LoadedRun::read(&directory)?.meta.late_spans(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn late_spans(&self) -> u64 {
         self.additive_count(LATE_SPANS)
     }
 
     /// Number of spans that had not ended when the run did, and have not ended since.
+    ///
+    /// ```
+    /// let folder = tempfile::tempdir()?;
+    /// let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// let run = tracer_sdk::Run::new("ask").config(&config).start();
+    /// let call = tracer_sdk::llm_call("gpt-5").start()?;
+    /// let directory = run.dir().unwrap();
+    /// run.finish();
+    /// assert_eq!(tracer_runs::LoadedRun::read(&directory)?.meta.unfinished_spans(), 1);
+    /// call.end()?;
+    /// assert_eq!(tracer_runs::LoadedRun::read(&directory)?.meta.unfinished_spans(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn unfinished_spans(&self) -> u64 {
         self.additive_count(UNFINISHED_SPANS)
@@ -184,24 +288,50 @@ impl RunMeta {
 
     /// Number of records of the process that found no run while this one was live: there were several live runs, and
     /// none was set for the thread or task.
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// assert_eq!(capture(|| ()).meta.unattached_records(), 0);
+    /// ```
     #[must_use]
     pub fn unattached_records(&self) -> u64 {
         self.additive_count(UNATTACHED)
     }
 
     /// Time by which the first span of an imported run began before the root, as their clocks differ, in milliseconds.
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// assert_eq!(capture(|| ()).meta.began_before_root_ms(), 0);
+    /// ```
     #[must_use]
     pub fn began_before_root_ms(&self) -> u64 {
         self.imported_count("began_before_root_ms")
     }
 
     /// The same of a span that came when the run had ended, whose duration does not cover it.
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// assert_eq!(capture(|| ()).meta.late_began_before_root_ms(), 0);
+    /// ```
     #[must_use]
     pub fn late_began_before_root_ms(&self) -> u64 {
         self.imported_count("late_began_before_root_ms")
     }
 
     /// Number of loop warnings that are loops, as counted by the emitter that saw all of the run.
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let read = |file: &str| tracer_sdk::tool_call("read").args(&file).record();
+    /// let three_files = capture(|| ["a.rs", "b.rs", "c.rs"].into_iter().try_for_each(read));
+    /// assert_eq!((three_files.meta.counts.loop_warnings, three_files.meta.loops()), (1, Some(0)));
+    /// ```
     #[must_use]
     pub fn loops(&self) -> Option<u64> {
         self.additional.get(LOOPS).and_then(Value::as_u64)

@@ -7,6 +7,13 @@
 use serde_json::{Map, Value};
 
 /// A key with all its spellings, in the order in which a reader tries them.
+///
+/// ```
+/// use tracer_sdk::format::names::TOOL_NAME;
+///
+/// assert_eq!(TOOL_NAME.written(), "tracer.tool_name");
+/// assert!(TOOL_NAME.is("gen_ai.tool.name"));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Name {
     spellings: &'static [&'static str],
@@ -14,24 +21,51 @@ pub struct Name {
 
 impl Name {
     /// The spelling that this project writes.
+    ///
+    /// ```
+    /// use tracer_sdk::format::names;
+    ///
+    /// assert_eq!(names::PROVIDER.written(), "gen_ai.system");
+    /// ```
     #[must_use]
     pub const fn written(self) -> &'static str {
         self.spellings[0]
     }
 
     /// Every spelling that a reader understands, ours first.
+    ///
+    /// ```
+    /// use tracer_sdk::format::names;
+    ///
+    /// assert_eq!(names::PROVIDER.spellings(), ["gen_ai.system", "gen_ai.provider.name"]);
+    /// ```
     #[must_use]
     pub const fn spellings(self) -> &'static [&'static str] {
         self.spellings
     }
 
     /// Returns whether `text` is one of the spellings.
+    ///
+    /// ```
+    /// use tracer_sdk::format::names;
+    ///
+    /// assert!(names::RUN_NAME.is("maida.run_name"));
+    /// assert!(!names::RUN_NAME.is("run_name"));
+    /// ```
     #[must_use]
     pub fn is(self, text: &str) -> bool {
         self.spellings.contains(&text)
     }
 
     /// The value under the first spelling that is present.
+    ///
+    /// ```
+    /// use tracer_sdk::format::names;
+    ///
+    /// let attributes = serde_json::json!({"maida.tool_name": "search"});
+    /// let attributes = attributes.as_object().unwrap();
+    /// assert_eq!(names::TOOL_NAME.find(attributes).unwrap(), "search");
+    /// ```
     #[must_use]
     pub fn find(self, attributes: &Map<String, Value>) -> Option<&Value> {
         self.spellings
@@ -42,6 +76,13 @@ impl Name {
 
 /// Returns whether an attribute key belongs to the format itself or decides the type of a span, so that a user's own
 /// attribute must not take it.
+///
+/// ```
+/// use tracer_sdk::format::names::is_reserved;
+///
+/// assert!(is_reserved("tracer.status"));
+/// assert!(!is_reserved("customer.id"));
+/// ```
 #[must_use]
 pub fn is_reserved(key: &str) -> bool {
     is_own(key)
@@ -56,9 +97,20 @@ pub fn is_own(key: &str) -> bool {
 }
 
 /// Key prefixes of a run's tags; the first one is the spelling that this project writes.
+///
+/// ```
+/// assert_eq!(tracer_sdk::format::names::TAG_PREFIXES[0], "tracer.tag.");
+/// ```
 pub const TAG_PREFIXES: [&str; 3] = ["tracer.tag.", "maida.tag.", "agentdbg.tag."];
 
 /// The key of the tag that an attribute holds.
+///
+/// ```
+/// use tracer_sdk::format::names::tag_key;
+///
+/// assert_eq!(tag_key("tracer.tag.commit"), Some("commit"));
+/// assert_eq!(tag_key("tracer.run_name"), None);
+/// ```
 #[must_use]
 pub fn tag_key(attribute: &str) -> Option<&str> {
     let key = TAG_PREFIXES

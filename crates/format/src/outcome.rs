@@ -5,6 +5,14 @@ use serde::Serialize;
 words! {
     /// Outcome of a call, to the extent that it was recorded. Not seen is not failed: a call without a result, an
     /// answer or a status has an unknown outcome, which is never counted as a failure.
+    ///
+    /// ```
+    /// use tracer_sdk::format::Outcome;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let run = capture(|| tracer_sdk::tool_call("search").fail("no index").record());
+    /// assert_eq!(run.records[1].outcome(), Outcome::Failed);
+    /// ```
     #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(rename_all = "snake_case")]
@@ -23,6 +31,13 @@ words! {
 
 impl Outcome {
     /// Returns whether it counts as a failed call; a cancelled call has no result, either.
+    ///
+    /// ```
+    /// use tracer_sdk::format::Outcome;
+    ///
+    /// assert!(Outcome::Failed.is_failure() && Outcome::Cancelled.is_failure());
+    /// assert!(!Outcome::Unknown.is_failure());
+    /// ```
     #[must_use]
     pub const fn is_failure(self) -> bool {
         matches!(self, Self::Failed | Self::Cancelled)

@@ -10,6 +10,13 @@ use serde::Serialize;
 words! {
     growing
     /// The kinds of problem (decisions, section 10).
+    ///
+    /// ```
+    /// use tracer_sdk::format::ProblemCode;
+    ///
+    /// assert_eq!(ProblemCode::DuplicateSpanId.to_string(), "duplicate_span_id");
+    /// assert!(!ProblemCode::DuplicateSpanId.is_input());
+    /// ```
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(rename_all = "snake_case")]
@@ -70,6 +77,13 @@ words! {
 
 impl ProblemCode {
     /// Returns whether the files could not be read at all, so that nothing can be said about their content.
+    ///
+    /// ```
+    /// use tracer_sdk::format::ProblemCode;
+    ///
+    /// assert!(ProblemCode::MissingFile.is_input());
+    /// assert!(!ProblemCode::MissingField.is_input());
+    /// ```
     #[must_use]
     pub const fn is_input(self) -> bool {
         matches!(
@@ -80,6 +94,13 @@ impl ProblemCode {
 
     /// Returns whether this is a warning: every field can be read and has its type, but the values contradict each
     /// other.
+    ///
+    /// ```
+    /// use tracer_sdk::format::ProblemCode;
+    ///
+    /// assert!(ProblemCode::CountsMismatch.is_warning());
+    /// assert!(!ProblemCode::MissingField.is_warning());
+    /// ```
     #[must_use]
     pub const fn is_warning(self) -> bool {
         matches!(
@@ -101,6 +122,13 @@ impl fmt::Display for ProblemCode {
 }
 
 /// One problem of a run directory. The message names no value from the file, save a version number.
+///
+/// ```
+/// use tracer_sdk::format::{Problem, ProblemCode};
+///
+/// let problem = Problem::new(ProblemCode::MissingField, "meta.json.status", "is required");
+/// assert_eq!(problem.to_string(), "meta.json.status: is required (missing_field)");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Problem {
@@ -115,6 +143,13 @@ pub struct Problem {
 
 impl Problem {
     /// A problem at a place.
+    ///
+    /// ```
+    /// use tracer_sdk::format::{Problem, ProblemCode};
+    ///
+    /// let problem = Problem::new(ProblemCode::MalformedJson, "spans.jsonl:3", "is not JSON");
+    /// assert_eq!(problem.location, "spans.jsonl:3");
+    /// ```
     pub fn new(
         code: ProblemCode,
         location: impl Into<String>,

@@ -11,6 +11,15 @@ use super::{Counts, Outcome, RecordedStatus, Timestamp, TraceId};
 
 words! {
     /// Type of a record (specification, *Event types*).
+    ///
+    /// ```
+    /// use tracer_sdk::format::EventType;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let run = capture(|| tracer_sdk::tool_call("search").record());
+    /// let types: Vec<EventType> = run.records.iter().map(|record| record.event_type()).collect();
+    /// assert_eq!(types, [EventType::RunStart, EventType::ToolCall, EventType::RunEnd]);
+    /// ```
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
@@ -60,6 +69,16 @@ impl Counts {
 }
 
 /// One projected record, with its keys in the order of the specification.
+///
+/// ```
+/// use tracer_sdk::testing::capture;
+///
+/// let run = capture(|| tracer_sdk::tool_call("search").record());
+/// let record = &run.records[1];
+/// assert_eq!((record.name.as_str(), record.run_id), ("search", run.meta.trace_id));
+/// assert_eq!(serde_json::to_value(record)?["event_type"], "TOOL_CALL");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Record {
     /// The span's ID; `<root>.<n>` for what is surfaced from the root; `<root>.end` for the end of the run.
@@ -86,6 +105,14 @@ pub struct Record {
 
 /// Marks of a span in addition to the type of its record. The projection gives each span one type; a gate, which must
 /// not be deceived by the spelling of a call, checks the other marks, too.
+///
+/// ```
+/// use tracer_sdk::format::OtherMarks;
+///
+/// // A model call whose span names a tool.
+/// let marks = OtherMarks { tools: vec!["admin_delete".to_owned()], ..OtherMarks::default() };
+/// assert_ne!(marks, OtherMarks::default());
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct OtherMarks {
@@ -107,6 +134,14 @@ pub struct OtherMarks {
 }
 
 /// Request to a model that is no model call, such as embeddings: its record has no type, and it is not free.
+///
+/// ```
+/// use tracer_sdk::Usage;
+/// use tracer_sdk::format::ServiceCall;
+///
+/// let service = ServiceCall { usage: Usage::new(8, 0), ..ServiceCall::default() };
+/// assert_eq!(service.usage.total_tokens, Some(8));
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ServiceCall {
     /// The model that was asked.
@@ -126,6 +161,15 @@ pub(crate) const ANSWER: &str = "answer";
 
 impl Record {
     /// The tokens of a model call, or of what was asked of a model that is none: they count in the totals of a run.
+    ///
+    /// ```
+    /// use tracer_sdk::Usage;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let run = capture(|| tracer_sdk::llm_call("gpt-4o").usage(Usage::new(8, 2)).record());
+    /// assert_eq!(run.records[1].usage(), Some(&Usage::new(8, 2)));
+    /// assert_eq!(run.records[0].usage(), None);
+    /// ```
     #[must_use]
     pub fn usage(&self) -> Option<&Usage> {
         match &self.payload {
@@ -135,12 +179,33 @@ impl Record {
     }
 
     /// The question that a run or an agent was given, where its program says: at the start of the run, and at the agent's span.
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// #[tracer_sdk::trace(agent, "coder", args(task), result)]
+    /// fn code(task: &str) -> String {
+    ///     task.replace("Mend", "Mended")
+    /// }
+    ///
+    /// let run = capture(|| code("Mend the test"));
+    /// let coder = &run.records[1];
+    /// assert_eq!(coder.question(), Some(&"Mend the test".into()));
+    /// assert_eq!(coder.answer(), Some(&"Mended the test".into()));
+    /// ```
     #[must_use]
     pub fn question(&self) -> Option<&Value> {
         self.said(QUESTION)
     }
 
     /// The answer that it gave: see [`question`](Self::question).
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let run = capture(|| tracer_sdk::llm_call("gpt-4o").response("42").record());
+    /// assert_eq!(run.records[1].answer(), None); // a model's is in the payload
+    /// ```
     #[must_use]
     pub fn answer(&self) -> Option<&Value> {
         self.said(ANSWER)
@@ -152,12 +217,27 @@ impl Record {
     }
 
     /// Returns whether the call was answered from a recording, which cost nothing.
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let run = capture(|| tracer_sdk::llm_call("gpt-4o").record());
+    /// assert!(!run.records[1].is_replayed());
+    /// ```
     #[must_use]
     pub fn is_replayed(&self) -> bool {
         self.marks.as_ref().is_some_and(|marks| marks.is_replayed)
     }
 
     /// Outcome of the recorded step; `Ok` for a record that has no end of its own.
+    ///
+    /// ```
+    /// use tracer_sdk::format::Outcome;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let run = capture(|| tracer_sdk::tool_call("search").record());
+    /// assert_eq!(run.records[1].outcome(), Outcome::Ok);
+    /// ```
     #[must_use]
     pub fn outcome(&self) -> Outcome {
         match &self.payload {
@@ -178,6 +258,13 @@ impl Record {
     }
 
     /// Returns whether it waits for a person.
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let run = capture(|| tracer_sdk::tool_call("approve").record());
+    /// assert!(!run.records[1].is_waiting());
+    /// ```
     #[must_use]
     pub fn is_waiting(&self) -> bool {
         self.marks.as_ref().is_some_and(|marks| marks.is_waiting)
@@ -185,12 +272,27 @@ impl Record {
 
     /// Returns whether it is no step: the span of a record that another reporter of the same call wrote, or that held
     /// calls which turned out to be elsewhere. It counts nowhere, and is shown with the call.
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let run = capture(|| tracer_sdk::tool_call("search").record());
+    /// assert!(!run.records[1].is_leftover());
+    /// ```
     #[must_use]
     pub fn is_leftover(&self) -> bool {
         self.marks.as_ref().is_some_and(|marks| marks.is_leftover)
     }
 
     /// Type of the record.
+    ///
+    /// ```
+    /// use tracer_sdk::format::EventType;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let run = capture(|| tracer_sdk::state("triage").record());
+    /// assert_eq!(run.records[1].event_type(), EventType::StateUpdate);
+    /// ```
     #[must_use]
     pub const fn event_type(&self) -> EventType {
         self.payload.event_type()
@@ -218,6 +320,17 @@ impl Serialize for Record {
 /// The payload of a record, one shape per event type (specification, *Payloads*).
 ///
 /// Values typed "object, string or null" are [`Value`]s that are never anything else.
+///
+/// ```
+/// use tracer_sdk::format::Payload;
+/// use tracer_sdk::testing::capture;
+///
+/// let run = capture(|| tracer_sdk::llm_call("gpt-5").response("Because.").record());
+/// let Payload::LlmCall { model, response, .. } = &run.records[1].payload else {
+///     panic!("not a model call")
+/// };
+/// assert_eq!((model.as_str(), response), ("gpt-5", &"Because.".into()));
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(clippy::large_enum_variant, reason = "nearly all records of a run are calls")]
@@ -331,6 +444,13 @@ pub enum Payload {
 
 impl Payload {
     /// The event type that has this payload.
+    ///
+    /// ```
+    /// use tracer_sdk::format::{EventType, Payload, RecordedStatus};
+    ///
+    /// let payload = Payload::RunEnd { status: RecordedStatus::Ok };
+    /// assert_eq!(payload.event_type(), EventType::RunEnd);
+    /// ```
     #[must_use]
     pub const fn event_type(&self) -> EventType {
         match self {
@@ -347,6 +467,16 @@ impl Payload {
 }
 
 /// An error: the payload of `ERROR` and of the `error` in a failed call. The key is `error_type`, never `type`.
+///
+/// ```
+/// use tracer_sdk::format::{EventType, Payload};
+/// use tracer_sdk::testing::capture;
+///
+/// let run = capture(|| tracer_sdk::record_error(&"x".parse::<u8>().unwrap_err()));
+/// let Payload::Error(error) = &run.records[1].payload else { panic!("not an error") };
+/// assert_eq!(error.error_type, "ParseIntError");
+/// assert_eq!(error.message, "invalid digit found in string");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ErrorPayload {
@@ -360,6 +490,12 @@ pub struct ErrorPayload {
 
 words! {
     /// Charge for a model call that its counts do not include.
+    ///
+    /// ```
+    /// use tracer_sdk::format::UsageGap;
+    ///
+    /// assert!(UsageGap::Parts < UsageGap::ServiceTier); // of two, the greater one holds
+    /// ```
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(rename_all = "snake_case")]
@@ -373,6 +509,14 @@ words! {
 }
 
 /// The tokens of a model call; each is `None` when the emitter did not know it.
+///
+/// ```
+/// use tracer_sdk::Usage;
+///
+/// let mut usage = Usage::default();
+/// usage.total_tokens = Some(42); // the provider reports nothing else
+/// assert_eq!(usage.prompt_tokens, None);
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
@@ -440,6 +584,12 @@ pub struct Usage {
 
 impl Usage {
     /// The usage of a call whose prompt and answer are known.
+    ///
+    /// ```
+    /// use tracer_sdk::Usage;
+    ///
+    /// assert_eq!(Usage::new(12, 30).total_tokens, Some(42));
+    /// ```
     #[must_use]
     pub const fn new(prompt_tokens: u64, completion_tokens: u64) -> Self {
         Self {
@@ -517,12 +667,28 @@ impl Usage {
     }
 
     /// The counts that are known, each with the attribute that holds it.
+    ///
+    /// ```
+    /// use tracer_sdk::Usage;
+    ///
+    /// let counts = Usage::new(12, 30).attributes().map(|(name, tokens)| (name.written(), tokens));
+    /// assert_eq!(counts.last(), Some(("gen_ai.usage.total_tokens", 42)));
+    /// ```
     pub fn attributes(&self) -> impl Iterator<Item = (Name, u64)> + use<> {
         let counts = USAGE_COUNTS.into_iter().zip(self.parts());
         counts.filter_map(|(name, tokens)| Some((name, tokens?)))
     }
 
     /// Adds the known token counts of another call; of a sum a gap is not known.
+    ///
+    /// ```
+    /// use tracer_sdk::Usage;
+    ///
+    /// let mut sum = Usage::new(12, u64::MAX);
+    /// sum.add(&Usage::new(1, 1).cache_read(1));
+    /// assert_eq!((sum.prompt_tokens, sum.cache_read_tokens), (Some(13), Some(1)));
+    /// assert_eq!(sum.completion_tokens, Some(u64::MAX)); // a sum saturates
+    /// ```
     pub fn add(&mut self, other: &Self) {
         let mut sums = self.parts();
         for (sum, part) in sums.iter_mut().zip(other.parts()) {
@@ -534,6 +700,13 @@ impl Usage {
     }
 
     /// Sets the tokens of the prompt that the provider read from its cache; they are among the prompt's.
+    ///
+    /// ```
+    /// use tracer_sdk::Usage;
+    ///
+    /// let usage = Usage::new(12, 30).cache_read(8);
+    /// assert_eq!((usage.cache_read_tokens, usage.total_tokens), (Some(8), Some(42)));
+    /// ```
     #[must_use]
     pub const fn cache_read(mut self, tokens: u64) -> Self {
         self.cache_read_tokens = Some(tokens);
@@ -541,6 +714,12 @@ impl Usage {
     }
 
     /// Sets the tokens of the prompt that the provider wrote to its cache; they are among the prompt's.
+    ///
+    /// ```
+    /// use tracer_sdk::Usage;
+    ///
+    /// assert_eq!(Usage::new(12, 30).cache_write(4).cache_write_tokens, Some(4));
+    /// ```
     #[must_use]
     pub const fn cache_write(mut self, tokens: u64) -> Self {
         self.cache_write_tokens = Some(tokens);
@@ -548,6 +727,12 @@ impl Usage {
     }
 
     /// Sets the tokens of the answer that the model used for reasoning; they are among the answer's.
+    ///
+    /// ```
+    /// use tracer_sdk::Usage;
+    ///
+    /// assert_eq!(Usage::new(12, 30).reasoning(20).reasoning_tokens, Some(20));
+    /// ```
     #[must_use]
     pub const fn reasoning(mut self, tokens: u64) -> Self {
         self.reasoning_tokens = Some(tokens);

@@ -7,6 +7,14 @@ use super::{SpanId, StoredTime, TraceId};
 
 words! {
     /// OpenTelemetry's span kind.
+    ///
+    /// ```
+    /// use tracer_sdk::format::SpanKind;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let run = capture(|| tracer_sdk::llm_call("gpt-5").record());
+    /// assert_eq!(run.spans[0].kind, SpanKind::Client);
+    /// ```
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
@@ -26,6 +34,14 @@ words! {
 
 words! {
     /// Status of a span.
+    ///
+    /// ```
+    /// use tracer_sdk::format::StatusCode;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let run = capture(|| tracer_sdk::tool_call("search").fail("no index").record());
+    /// assert_eq!(run.spans[0].status_code, StatusCode::Error);
+    /// ```
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
@@ -40,6 +56,14 @@ words! {
 }
 
 /// Something that happened within a span.
+///
+/// ```
+/// use tracer_sdk::testing::capture;
+///
+/// let run = capture(|| tracer_sdk::tool_call("search").args(&["refunds"]).record());
+/// let event = &run.spans[0].events[0];
+/// assert_eq!((event.name.as_str(), &event.attributes["args"]), ("tracer.tool.args", &r#"["refunds"]"#.into()));
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SpanEvent {
@@ -53,6 +77,16 @@ pub struct SpanEvent {
 }
 
 /// One stored span, exactly as the file has it: reading normalises, storing is never rewritten.
+///
+/// ```
+/// use tracer_sdk::format::{SpanKind, StatusCode};
+/// use tracer_sdk::testing::capture;
+///
+/// let run = capture(|| tracer_sdk::llm_call("gpt-5").record());
+/// let call = &run.spans[0];
+/// assert_eq!((call.name.as_str(), call.kind, call.status_code), ("gpt-5", SpanKind::Client, StatusCode::Ok));
+/// assert_eq!(call.parent_span_id, Some(run.spans[1].span_id));
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SpanRecord {
@@ -85,6 +119,14 @@ pub struct SpanRecord {
 
 impl SpanRecord {
     /// Returns whether this is the span of the run itself.
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let run = capture(|| tracer_sdk::tool_call("search").record());
+    /// assert!(!run.spans[0].is_root());
+    /// assert!(run.spans[1].is_root());
+    /// ```
     #[must_use]
     pub fn is_root(&self) -> bool {
         self.parent_span_id.is_none()

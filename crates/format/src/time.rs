@@ -10,6 +10,16 @@ use serde::{Serialize, Serializer};
 /// An instant in UTC, ordered by when it happened (specification, *Span record*).
 ///
 /// Emitters write microseconds; readers keep whatever precision a text has, down to the nanosecond.
+///
+/// ```
+/// use tracer_sdk::format::Timestamp;
+///
+/// let written: Timestamp = "2026-01-01T00:00:00.100000Z".parse()?;
+/// let other: Timestamp = "2026-01-01t01:00:00.1+01:00".parse()?;
+/// assert_eq!(written, other);
+/// assert_eq!(other.to_string(), "2026-01-01T00:00:00.100000Z");
+/// # Ok::<(), tracer_sdk::format::InvalidTime>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp {
     seconds: i64,
@@ -18,6 +28,12 @@ pub struct Timestamp {
 }
 
 /// The text is not an RFC 3339 date-time with a zone.
+///
+/// ```
+/// use tracer_sdk::format::{InvalidTime, Timestamp};
+///
+/// assert_eq!("2026-01-01T00:00:00".parse::<Timestamp>(), Err(InvalidTime)); // no zone
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InvalidTime;
 
@@ -39,6 +55,13 @@ const FIRST_SECOND: i64 = -62_167_219_200;
 
 impl Timestamp {
     /// The instant a number of microseconds after 1970, kept within the years 0 to 9999.
+    ///
+    /// ```
+    /// use tracer_sdk::format::Timestamp;
+    ///
+    /// let time = Timestamp::from_unix_microseconds(1_767_225_600_250_000);
+    /// assert_eq!(time.to_string(), "2026-01-01T00:00:00.250000Z");
+    /// ```
     #[must_use]
     pub fn from_unix_microseconds(microseconds: i64) -> Self {
         let seconds = microseconds.div_euclid(1_000_000);
@@ -51,6 +74,13 @@ impl Timestamp {
     }
 
     /// The instant a number of nanoseconds after 1970, as OTLP gives it.
+    ///
+    /// ```
+    /// use tracer_sdk::format::Timestamp;
+    ///
+    /// let time = Timestamp::from_unix_nanoseconds(1_767_225_600_250_000_999);
+    /// assert_eq!(time.to_string(), "2026-01-01T00:00:00.250000Z"); // what is finer is not written
+    /// ```
     #[must_use]
     pub fn from_unix_nanoseconds(nanoseconds: u64) -> Self {
         // Both fit: a 64-bit number of nanoseconds is less than 600 years.
@@ -62,6 +92,14 @@ impl Timestamp {
     }
 
     /// Microseconds after 1970; what is finer is rounded down.
+    ///
+    /// ```
+    /// use tracer_sdk::format::Timestamp;
+    ///
+    /// let time: Timestamp = "1970-01-01T00:00:01.5Z".parse()?;
+    /// assert_eq!(time.unix_microseconds(), 1_500_000);
+    /// # Ok::<(), tracer_sdk::format::InvalidTime>(())
+    /// ```
     #[must_use]
     pub fn unix_microseconds(self) -> i64 {
         self.seconds
@@ -70,6 +108,13 @@ impl Timestamp {
     }
 
     /// Microseconds from `earlier` to this instant; negative when it lies before.
+    ///
+    /// ```
+    /// use tracer_sdk::format::Timestamp;
+    ///
+    /// let [earlier, later] = [1_000, 1_250].map(Timestamp::from_unix_microseconds);
+    /// assert_eq!(later.microseconds_since(earlier), 250);
+    /// ```
     #[must_use]
     pub fn microseconds_since(self, earlier: Self) -> i64 {
         self.unix_microseconds()
@@ -87,6 +132,14 @@ impl Timestamp {
     }
 
     /// Appends the form that emitters write, `2026-01-01T00:00:00.000000Z`.
+    ///
+    /// ```
+    /// use tracer_sdk::format::Timestamp;
+    ///
+    /// let mut line = b"at ".to_vec();
+    /// Timestamp::from_unix_microseconds(0).write(&mut line);
+    /// assert_eq!(line, b"at 1970-01-01T00:00:00.000000Z");
+    /// ```
     pub fn write(self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.to_bytes());
     }
@@ -256,6 +309,15 @@ fn number(bytes: &[u8]) -> Result<u32, InvalidTime> {
 }
 
 /// A point in time as a file has it: the text, which is never rewritten, and the instant that it means.
+///
+/// ```
+/// use tracer_sdk::format::{StoredTime, Timestamp};
+///
+/// let time: StoredTime = "2026-01-01T01:00:00+01:00".parse()?;
+/// assert_eq!(time.text(), "2026-01-01T01:00:00+01:00");
+/// assert_eq!(time.instant(), "2026-01-01T00:00:00Z".parse::<Timestamp>()?);
+/// # Ok::<(), tracer_sdk::format::InvalidTime>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredTime {
     text: Box<str>,
@@ -272,12 +334,28 @@ impl StoredTime {
     }
 
     /// The text as it was stored.
+    ///
+    /// ```
+    /// use tracer_sdk::format::StoredTime;
+    ///
+    /// let time: StoredTime = "2026-01-01t00:00:00.1z".parse()?;
+    /// assert_eq!(time.text(), "2026-01-01t00:00:00.1z"); // as it was stored
+    /// # Ok::<(), tracer_sdk::format::InvalidTime>(())
+    /// ```
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
     /// The instant that the text means.
+    ///
+    /// ```
+    /// use tracer_sdk::format::StoredTime;
+    ///
+    /// let time: StoredTime = "2026-01-01t00:00:00.1z".parse()?;
+    /// assert_eq!(time.instant().to_string(), "2026-01-01T00:00:00.100000Z");
+    /// # Ok::<(), tracer_sdk::format::InvalidTime>(())
+    /// ```
     #[must_use]
     pub fn instant(&self) -> Timestamp {
         self.instant

@@ -145,6 +145,13 @@ pub enum ShipError {
 
 impl ShipError {
     /// The next step, as an imperative sentence.
+    ///
+    /// ```
+    /// use tracer_ship::BucketUrl;
+    ///
+    /// let error = "s3:///".parse::<BucketUrl>().unwrap_err();
+    /// assert!(error.hint().starts_with("name"));
+    /// ```
     #[must_use]
     pub fn hint(&self) -> &'static str {
         match self {

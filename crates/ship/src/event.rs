@@ -5,6 +5,13 @@ use std::time::Duration;
 use tracer_sdk::format::TraceId;
 
 /// Event while runs are sent.
+///
+/// ```
+/// use tracer_ship::ShipEvent;
+///
+/// let event = ShipEvent::Sent { spans: 3 };
+/// assert_eq!(event, ShipEvent::Sent { spans: 3 });
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ShipEvent {
@@ -63,6 +70,12 @@ pub struct NotSent {
 }
 
 /// Result of sending runs.
+///
+/// ```
+/// use tracer_ship::ShipSummary;
+///
+/// assert_eq!(ShipSummary::default().runs, 0);
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ShipSummary {

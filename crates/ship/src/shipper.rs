@@ -20,6 +20,12 @@ const MAX_BATCH: usize = 500;
 const TURNS_PER_LATE_SPAN: u64 = 10;
 
 /// Runs to send.
+///
+/// ```
+/// use tracer_ship::RunSelection;
+///
+/// assert!(matches!(RunSelection::default(), RunSelection::All));
+/// ```
 #[derive(Debug, Clone, Default)]
 pub enum RunSelection {
     /// All runs of the data directory; followed, those that are recorded meanwhile as well, until it is stopped.
@@ -30,6 +36,12 @@ pub enum RunSelection {
 }
 
 /// Options of a [`Shipper`].
+///
+/// ```
+/// use tracer_ship::ShipOptions;
+///
+/// assert!(!ShipOptions::default().again);
+/// ```
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct ShipOptions {
@@ -44,6 +56,24 @@ pub struct ShipOptions {
 }
 
 /// Sends runs of a data directory to a destination. Another process cannot send to the same one meanwhile.
+///
+/// ```
+/// use tracer_ship::{BucketDestination, OpenBucket, RunSelection, ShipOptions, Shipper};
+/// use tracer_sdk::settings::Settings;
+/// use tracer_sdk::testing::capture;
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// let recorded = tempfile::tempdir()?;
+/// capture(|| tracer_sdk::tool_call("search").record()).save(recorded.path())?;
+/// let folder = tempfile::tempdir()?;
+/// let bucket = OpenBucket::open(&format!("file://{}", folder.path().display()).parse()?)?;
+/// let settings = Settings::with_data_dir(recorded.path());
+/// let destination = BucketDestination::new(bucket, &settings);
+/// let mut shipper = Shipper::open(recorded.path(), destination, ShipOptions::default())?;
+/// let summary = shipper.ship(&RunSelection::All, std::future::pending(), &mut |_| {}).await?;
+/// assert_eq!((summary.runs, summary.not_sent.len()), (1, 0));
+/// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+/// ```
 pub struct Shipper<D: Destination> {
     destination: D,
     options: ShipOptions,

@@ -22,6 +22,16 @@ pub use line::{FACTS_LINE_VERSION, LineProblem, MAX_FACTS_LINE_BYTES, MirrorLine
 pub use writer::MirrorWriter;
 
 /// A mirror of a bucket on this machine.
+///
+/// ```
+/// use tracer_catalog::StoreMirror;
+///
+/// let folder = tempfile::tempdir()?;
+/// let mirror = StoreMirror::new(folder.path().join("mirror"), "s3://team/agents");
+/// assert_eq!(mirror.origin(), "s3://team/agents");
+/// assert!(mirror.synced_at().is_none());
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct StoreMirror {
     folder: PathBuf,

@@ -10,6 +10,19 @@ use crate::database::{RunDatabase, RunToStore, put};
 use crate::database_file::DatabaseError;
 
 /// Takes over what a bucket lists. What was written is kept once it is committed; what is written twice is there once.
+///
+/// ```
+/// use tracer_catalog::{MirrorLine, StoreMirror};
+///
+/// let folder = tempfile::tempdir()?;
+/// let mut writer = StoreMirror::new(folder.path(), "s3://team/agents").writer()?;
+/// let line = br#"{"version":1,"trace_id":"10000000000000000000000000000001","generation":1,"removed":true}"#;
+/// let lines = [MirrorLine::parse(line)?];
+/// assert_eq!(writer.apply(&lines, "date=2026-01-01")?, 1);
+/// assert_eq!(writer.apply(&lines, "date=2026-01-02")?, 0); // nothing new
+/// writer.commit()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct MirrorWriter {
     database: RunDatabase,
@@ -53,6 +66,24 @@ impl MirrorWriter {
 
     /// Forgets the runs that no partition but those lists any more; how many these are. A line of any later partition brings
     /// one back.
+    ///
+    /// ```
+    /// use std::collections::BTreeSet;
+    /// use tracer_catalog::{MirrorLine, StoreMirror};
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let mut writer = StoreMirror::new(folder.path(), "s3://team/agents").writer()?;
+    /// let line = br#"{"version":2,"trace_id":"10000000000000000000000000000001","generation":1,
+    ///     "facts":{"st":"ok"},"meta":{}}"#;
+    /// let lines = [MirrorLine::parse(line)?];
+    /// assert_eq!(writer.apply(&lines, "date=2026-01-01")?, 1);
+    /// writer.commit()?;
+    /// assert_eq!(writer.keep_partitions(&BTreeSet::from(["date=2026-01-01".to_owned()]))?, 0);
+    /// assert_eq!(writer.keep_partitions(&BTreeSet::new())?, 1);
+    /// assert_eq!(writer.apply(&lines, "date=2026-01-02")?, 1);
+    /// writer.commit()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///

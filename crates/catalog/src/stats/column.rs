@@ -8,6 +8,13 @@ use super::{GroupStats, Grouping};
 
 tracer_sdk::words! {
     /// A column of a table of statistics.
+    ///
+    /// ```
+    /// use tracer_catalog::stats::StatsColumn;
+    ///
+    /// assert_eq!(StatsColumn::from_word("p95"), Some(StatsColumn::P95));
+    /// assert_eq!(StatsColumn::from_word("size"), None);
+    /// ```
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum StatsColumn in tracer_catalog::stats {
         /// The name of the group.

@@ -11,6 +11,27 @@ use crate::run_column::RunColumn;
 use crate::run_row::FURTHER;
 
 /// The runs that the numbers of a group count, as queries.
+///
+/// ```
+/// use tracer_catalog::FactsStore;
+/// use tracer_catalog::query::RunQuery;
+/// use tracer_catalog::stats::{Grouping, RunsBehind, StatsColumn};
+/// use tracer_insight::units::now;
+/// use tracer_runs::CancelToken;
+/// use tracer_sdk::testing::capture;
+///
+/// let folder = tempfile::tempdir()?;
+/// capture(|| tracer_sdk::tool_call("search_kb").record()).save(folder.path())?;
+/// let cancel = CancelToken::default();
+/// let runs = FactsStore::new(folder.path()).survey()?.open(&cancel, |_| ())?;
+/// let query: RunQuery = "name:captured".parse()?;
+/// let by = Some(Grouping::Tool);
+/// let found = runs.stats(&runs.select(&query, true, now(), &cancel, |_| ())?, by)?;
+/// let behind = RunsBehind::new(&query, by, &found.groups[0], true).expect("it has a name");
+/// assert_eq!(behind.query(StatsColumn::Runs).to_string(), "name:captured tool:search_kb");
+/// assert_eq!(behind.query(StatsColumn::Failed).to_string(), "name:captured tool:search_kb failed:search_kb");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct RunsBehind {
     all: RunQuery,

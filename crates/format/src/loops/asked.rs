@@ -34,6 +34,12 @@ pub enum TrailKind {
 }
 
 /// Result of comparing records at the same position of repetitions.
+///
+/// ```
+/// use tracer_format::loops::Likeness;
+///
+/// assert!(Likeness::Same.is_loop() && Likeness::Unknown.is_loop() && !Likeness::Differs.is_loop());
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Likeness {
     /// Their recorded contents differ.
@@ -47,6 +53,10 @@ pub enum Likeness {
 impl Likeness {
     /// Returns whether such repetitions count as a loop, for a guardrail and for the status of a run: all except those
     /// that are known to differ.
+    ///
+    /// ```
+    /// assert!(!tracer_format::loops::Likeness::Differs.is_loop());
+    /// ```
     #[must_use]
     pub const fn is_loop(self) -> bool {
         !matches!(self, Self::Differs)

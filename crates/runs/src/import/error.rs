@@ -8,6 +8,20 @@ use thiserror::Error;
 use tracer_format::Problem;
 
 /// Why spans of another program could not be stored.
+///
+/// ```
+/// use tracer_runs::import::{ImportError, Importer};
+/// use tracer_sdk::settings::Settings;
+///
+/// let folder = tempfile::tempdir()?;
+/// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+/// let trace_id = "10000000000000000000000000000001".parse().unwrap();
+/// assert!(matches!(importer.resume(trace_id), Ok(None))); // nothing is there yet
+///
+/// std::fs::create_dir_all(folder.path().join("runs").join("10000000000000000000000000000001"))?;
+/// assert!(matches!(importer.resume(trace_id), Err(ImportError::NotImported)));
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ImportError {

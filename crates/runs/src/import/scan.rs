@@ -139,6 +139,22 @@ impl KnownSpans {
 }
 
 /// Parent links of the spans of a log that matter for their root.
+///
+/// ```
+/// use tracer_runs::import::Importer;
+/// use tracer_sdk::settings::Settings;
+/// use tracer_sdk::testing::capture;
+///
+/// let folder = tempfile::tempdir()?;
+/// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+/// let span = capture(|| ()).spans.remove(0);
+/// let mut run = importer.start(span.trace_id, "weather", span.start_time.instant())?;
+/// run.append(&[tracer_runs::import::ImportedSpan::new(span.clone())])?;
+/// let shape = run.shape();
+/// assert!(shape.parentless.contains(&span.span_id));
+/// assert!(shape.orphans.is_empty() && shape.in_cycles.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LogShape {

@@ -20,6 +20,18 @@ use tracer_format::{
 use tracer_sdk::prices::CallGroups;
 
 /// Handling of a run with a problem: refused, or read in all its readable parts.
+///
+/// ```
+/// use tracer_runs::{RunReader, Strictness};
+/// use tracer_sdk::testing::capture;
+///
+/// let folder = tempfile::tempdir()?;
+/// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+/// std::fs::write(directory.join("meta.json"), "{")?;
+/// assert!(RunReader::open(&directory, Strictness::Strict).is_err());
+/// assert_eq!(RunReader::open(&directory, Strictness::Lenient)?.span_count, 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Strictness {
     /// A run with any problem is refused, with all its problems listed: for whatever judges or exports a run.
@@ -31,6 +43,18 @@ pub enum Strictness {
 /// A run of any size: its numbers and problems, known from one pass over the log, and its records, read on demand.
 ///
 /// It holds an index of at most 64 bytes per span, never the spans.
+///
+/// ```
+/// use tracer_runs::{RunReader, Strictness};
+/// use tracer_sdk::testing::capture;
+///
+/// let folder = tempfile::tempdir()?;
+/// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+/// let run = RunReader::open(&directory, Strictness::Lenient)?;
+/// assert_eq!((run.span_count, run.counts().tool_calls), (2, 1));
+/// assert!(run.problems.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct RunReader {
@@ -70,6 +94,19 @@ impl RunReader {
     ///
     /// A running run may lack its root, parents, spans, and the end of its last line; a completed run may not (decisions,
     /// section 10).
+    ///
+    /// ```
+    /// use tracer_runs::{RunReader, Strictness};
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let run = RunReader::open(&directory, Strictness::Strict)?;
+    /// for record in run.records {
+    ///     println!("{}", record?.name);
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -133,6 +170,20 @@ impl RunReader {
     }
 
     /// The tags of the run: of its root, or while that is not written, of its `.live`.
+    ///
+    /// ```
+    /// use tracer_runs::{RunReader, Strictness};
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// let run = tracer_sdk::Run::new("agent").config(&config).tag("commit", "3f2a").start();
+    /// let tags = |run: &std::path::Path| RunReader::open(run, Strictness::Lenient).unwrap().read_tags();
+    /// let directory = run.dir().unwrap();
+    /// assert_eq!(tags(&directory).get("commit"), Some("3f2a")); // it has only begun
+    /// run.finish();
+    /// assert_eq!(tags(&directory).get("commit"), Some("3f2a"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn read_tags(&mut self) -> Tags {
         match self.read_root() {
             Some(root) => Tags::of_attributes(&root.attributes),
@@ -141,6 +192,22 @@ impl RunReader {
     }
 
     /// The timed spans that had not ended when the run did, and have not ended since: [`StartedSpan::unfinished`] of its root.
+    ///
+    /// ```
+    /// use tracer_runs::{RunReader, Strictness};
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let config = tracer_sdk::Config::new().data_dir(folder.path());
+    /// let run = tracer_sdk::Run::new("agent").config(&config).start();
+    /// let directory = run.dir().unwrap();
+    /// let call = tracer_sdk::tool_call("search").start()?;
+    /// run.finish();
+    /// let unfinished = || RunReader::open(&directory, Strictness::Lenient).unwrap().read_unfinished();
+    /// assert_eq!(unfinished()[0].name, "search");
+    /// call.end()?;
+    /// assert!(unfinished().is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn read_unfinished(&mut self) -> Vec<StartedSpan> {
         let root = self.read_root();
         let mut unfinished = root.map_or_else(Vec::new, |root| StartedSpan::unfinished(&root.attributes));
@@ -164,6 +231,17 @@ impl RunReader {
 
     /// The metadata, which every run that was opened strictly has.
     ///
+    /// ```
+    /// use tracer_runs::{RunReader, Strictness};
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let run = RunReader::open(&directory, Strictness::Strict)?;
+    /// assert_eq!(run.require_meta()?.run_name.as_deref(), Some("captured"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`InvalidRun`] with the run's problems, when `meta.json` cannot be read.
@@ -179,6 +257,16 @@ impl RunReader {
     }
 
     /// The counts of the spans as they are now, as `meta.json.counts` has them when the run has ended.
+    ///
+    /// ```
+    /// use tracer_runs::{RunReader, Strictness};
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// assert_eq!(RunReader::open(&directory, Strictness::Strict)?.counts().tool_calls, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn counts(&self) -> Counts {
         Counts::of_types(&self.records_by_type)
@@ -191,6 +279,18 @@ fn directory_id(directory: &Path) -> Option<TraceId> {
 }
 
 /// A run without problems, all of it in memory.
+///
+/// ```
+/// use tracer_runs::LoadedRun;
+/// use tracer_sdk::testing::capture;
+///
+/// let folder = tempfile::tempdir()?;
+/// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+/// let run = LoadedRun::read(&directory)?;
+/// assert_eq!(run.meta.run_name.as_deref(), Some("captured"));
+/// assert_eq!((run.spans.len(), run.cut_tail), (2, None));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct LoadedRun {
@@ -207,6 +307,18 @@ pub struct LoadedRun {
 impl LoadedRun {
     /// Opens a run strictly (see [`RunReader::open`]) and reads all its spans.
     ///
+    /// ```
+    /// use tracer_sdk::format::ProblemCode;
+    /// use tracer_runs::LoadedRun;
+    ///
+    /// let directory = tempfile::tempdir()?;
+    /// let invalid = LoadedRun::read(directory.path()).unwrap_err();
+    /// assert!(invalid.is_input());
+    /// assert_eq!(invalid.problems[0].code, ProblemCode::MissingFile);
+    /// assert_eq!(invalid.problems[0].location, "meta.json");
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`InvalidRun`] with every problem, not only the first.
@@ -215,6 +327,13 @@ impl LoadedRun {
     }
 
     /// Reads a run from the contents of its two files as strictly as [`LoadedRun::read`] does; its directory is empty.
+    ///
+    /// ```
+    /// use tracer_runs::LoadedRun;
+    ///
+    /// let invalid = LoadedRun::from_bytes(b"{}", b"").unwrap_err();
+    /// assert!(invalid.problems.iter().any(|problem| problem.location == "meta.json.trace_id"));
+    /// ```
     ///
     /// # Errors
     ///
@@ -258,12 +377,36 @@ impl LoadedRun {
     }
 
     /// The projection of the run, see [`spans_to_events`].
+    ///
+    /// ```
+    /// use tracer_runs::LoadedRun;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let records = LoadedRun::read(&directory)?.records();
+    /// let names: Vec<&str> = records.iter().map(|record| record.name.as_str()).collect();
+    /// assert_eq!(names, ["captured", "search", "captured"]); // from the start to the end of the run
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn records(&self) -> Vec<Record> {
         spans_to_events(&self.spans)
     }
 
     /// The counts of the spans. In a completed run `meta.counts` has the same; in a running run it is older.
+    ///
+    /// ```
+    /// use tracer_runs::LoadedRun;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let run = LoadedRun::read(&directory)?;
+    /// assert_eq!(run.counts().tool_calls, 1);
+    /// assert_eq!(run.counts(), run.meta.counts);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn counts(&self) -> Counts {
         count_records(&self.records())
@@ -271,6 +414,16 @@ impl LoadedRun {
 }
 
 /// A run that is refused: all its problems, and the facts that could be read all the same.
+///
+/// ```
+/// use tracer_runs::LoadedRun;
+///
+/// let folder = tempfile::tempdir()?;
+/// std::fs::write(folder.path().join("meta.json"), "{")?;
+/// let invalid = LoadedRun::read(folder.path()).unwrap_err();
+/// assert!(invalid.to_string().starts_with("the run is refused: meta.json: "));
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Error)]
 #[error("the run is refused: {}", self.summary())]
 #[non_exhaustive]
@@ -291,12 +444,26 @@ pub struct InvalidRun {
 
 impl InvalidRun {
     /// Returns whether files are missing or unreadable, rather than read and found wrong.
+    ///
+    /// ```
+    /// use tracer_runs::LoadedRun;
+    ///
+    /// let missing = LoadedRun::read("no/such/run".as_ref()).unwrap_err();
+    /// assert!(missing.is_input());
+    /// ```
     #[must_use]
     pub fn is_input(&self) -> bool {
         self.problems.iter().any(|problem| problem.code.is_input())
     }
 
     /// Number of all problems, listed or not.
+    ///
+    /// ```
+    /// use tracer_runs::LoadedRun;
+    ///
+    /// let missing = LoadedRun::read("no/such/run".as_ref()).unwrap_err();
+    /// assert_eq!(missing.problem_count(), 1);
+    /// ```
     #[must_use]
     pub fn problem_count(&self) -> u64 {
         self.more_problems.saturating_add(self.problems.len() as u64)

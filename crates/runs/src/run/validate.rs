@@ -9,6 +9,17 @@ use crate::log::Problems;
 use tracer_format::{Counts, Problem, RecordedStatus, TraceId};
 
 /// The problems and warnings of a run.
+///
+/// ```
+/// use tracer_sdk::testing::capture;
+///
+/// let folder = tempfile::tempdir()?;
+/// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+/// let report = tracer_runs::validate(&directory);
+/// assert!(report.is_valid());
+/// assert_eq!(report.span_count, Some(2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ValidationReport {
@@ -32,30 +43,69 @@ pub struct ValidationReport {
 
 impl ValidationReport {
     /// Returns whether the run has no problem; warnings do not count.
+    ///
+    /// ```
+    /// let report = tracer_runs::validate("no/such/run".as_ref());
+    /// assert!(!report.is_valid());
+    /// ```
     #[must_use]
     pub fn is_valid(&self) -> bool {
         self.problems.is_empty()
     }
 
     /// Returns whether files are missing or unreadable, rather than read and found wrong.
+    ///
+    /// ```
+    /// let report = tracer_runs::validate("no/such/run".as_ref());
+    /// assert!(report.is_input());
+    /// ```
     #[must_use]
     pub fn is_input(&self) -> bool {
         self.problems.iter().any(|problem| problem.code.is_input())
     }
 
     /// Number of all problems, listed or not.
+    ///
+    /// ```
+    /// let report = tracer_runs::validate("no/such/run".as_ref());
+    /// assert_eq!(report.problem_count(), 1);
+    /// ```
     #[must_use]
     pub fn problem_count(&self) -> u64 {
         self.more_problems.saturating_add(self.problems.len() as u64)
     }
 
     /// Number of all warnings, listed or not.
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let report = tracer_runs::validate(&directory);
+    /// assert_eq!(report.warning_count(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn warning_count(&self) -> u64 {
         self.more_warnings.saturating_add(self.warnings.len() as u64)
     }
 
     /// The report with every warning as a problem, after the others.
+    ///
+    /// ```
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let directory = capture(|| tracer_sdk::tool_call("search").record()).save(folder.path())?;
+    /// let meta = std::fs::read_to_string(directory.join("meta.json"))?;
+    /// let wrong = meta.replace(r#""llm_calls":0"#, r#""llm_calls":7"#).replace(r#""llm_calls": 0"#, r#""llm_calls": 7"#);
+    /// std::fs::write(directory.join("meta.json"), wrong)?;
+    /// let report = tracer_runs::validate(&directory);
+    /// assert!(report.is_valid());
+    /// assert!(!report.strict().is_valid());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn strict(mut self) -> Self {
         self.problems.append(&mut self.warnings);
@@ -84,6 +134,17 @@ impl ValidationReport {
 ///
 /// `path` is a run directory or its `meta.json`. What has a problem here is what [`RunReader::open`](super::RunReader::open)
 /// refuses strictly.
+///
+/// ```
+/// use tracer_sdk::format::ProblemCode;
+///
+/// let directory = tempfile::tempdir()?;
+/// let report = tracer_runs::validate(directory.path());
+/// assert!(!report.is_valid() && report.is_input());
+/// assert_eq!(report.problems[0].code, ProblemCode::MissingFile);
+/// assert_eq!(report.span_count, None);
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[must_use]
 pub fn validate(path: &Path) -> ValidationReport {
     let directory = match locate(path) {

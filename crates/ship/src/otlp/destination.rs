@@ -46,6 +46,15 @@ impl OtlpDestination {
     /// Prepares a connection. Without content, messages, arguments, results and descriptions of errors are left out; names,
     /// numbers and times remain.
     ///
+    /// ```
+    /// use tracer_ship::{OtlpDestination, OtlpSettings};
+    ///
+    /// let settings = OtlpSettings::resolve(None, |_| None)?;
+    /// let destination = OtlpDestination::new(&settings, true)?;
+    /// assert_eq!(destination.to_string(), "http://localhost:4318/v1/traces");
+    /// # Ok::<(), tracer_ship::ShipError>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`ShipError::TlsFile`], [`ShipError::Client`]: a certificate cannot be used.
