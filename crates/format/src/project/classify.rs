@@ -162,6 +162,9 @@ pub(super) fn passes(test: &Test, name: &str, attributes: &impl Lookup) -> bool 
         Test::Has(keys) => keys.iter().any(|key| attributes.says(key)),
         Test::HasNot(key) => !attributes.says(key),
         Test::Name(pattern) => pattern.fits(name),
+        Test::Method(classes, methods) => name.split_once('.').is_some_and(|(class, method)| {
+            methods.contains(&method) && (classes.is_empty() || classes.contains(&class))
+        }),
     }
 }
 

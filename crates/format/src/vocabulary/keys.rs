@@ -9,7 +9,7 @@ use super::fields::{
     IMPLIED_PROVIDERS, MODEL, PROVIDER, RESPONSE_ID, RESPONSE_MODEL, SOURCE, SUCCESSES, SourceForm,
     TOOL_NAME, UNFINISHED, WAITS,
 };
-use super::kinds::{KINDS, Test};
+use super::kinds::{INNER_STEPS, KINDS, Test};
 use super::tokens::{CACHE_BESIDE_INPUT, COUNTS, FLAT_USAGES, NESTED_USAGES};
 use crate::computed::Computed;
 use crate::names::{self, Name};
@@ -189,7 +189,8 @@ impl KnownKeys {
         let implied = IMPLIED_PROVIDERS
             .iter()
             .map(|(vocabulary, tests, _)| (*vocabulary, *tests));
-        for (vocabulary, tests) in rules.chain(outcomes).chain(implied) {
+        let inner_steps = INNER_STEPS.iter().copied();
+        for (vocabulary, tests) in rules.chain(outcomes).chain(implied).chain(inner_steps) {
             for test in tests {
                 match test {
                     Test::Word(key, _) | Test::Text(key, _) | Test::HasNot(key) => {
@@ -200,7 +201,7 @@ impl KnownKeys {
                             self.add(vocabulary, key, |used| used.is_noted = true);
                         }
                     }
-                    Test::Name(_) => {}
+                    Test::Name(_) | Test::Method(..) => {}
                 }
             }
         }

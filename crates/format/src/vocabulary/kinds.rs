@@ -28,6 +28,8 @@ pub(crate) enum Test {
     HasNot(&'static str),
     /// The span's name fits a pattern.
     Name(Pattern),
+    /// The span's name is `CLASS.METHOD`, of one of these classes, or any where there is none, and of these methods.
+    Method(&'static [&'static str], &'static [&'static str]),
 }
 
 /// A shape of a text.
@@ -110,6 +112,9 @@ pub(crate) const KINDS: &[KindRule] = rules! {
     GoogleAdk: [Test::Word("gen_ai.tool.name", &["(merged tools)"])] => Unknown;
     GoogleAdk: [Test::Name(Pattern::Is("execute_tool (merged)"))] => Unknown;
 
+    // A year ago it called Instructor's helpers tools.
+    OpenInference: [Test::Text(names::SCOPE.written(), Pattern::Is("openinference.instrumentation.instructor")),
+        Test::Word("openinference.span.kind", &["TOOL"])] => Unknown;
     OpenInference: [Test::Word("openinference.span.kind", &["LLM"])] => LlmCall;
     OpenInference: [Test::Word("openinference.span.kind", &["TOOL"])] => ToolCall;
     OpenInference: [Test::Word("openinference.span.kind",
@@ -205,55 +210,50 @@ pub(crate) const KINDS: &[KindRule] = rules! {
         => LlmCall;
 };
 
-/// Spans `CLASS.METHOD` that a library writes for inner steps of its own: they are no rows, and what is in them stands in what is
-/// around them. A step of the user's own workflow has a class of its own.
-#[derive(Debug)]
-pub(crate) struct InnerSteps {
-    /// The library's instrumentation scope.
-    pub(crate) scope: &'static str,
-    /// Its classes; any where there is none.
-    pub(crate) classes: &'static [&'static str],
-    pub(crate) methods: &'static [&'static str],
-}
+const LLAMA_INDEX: Test = Test::Text(
+    names::SCOPE.written(),
+    Pattern::Is("openinference.instrumentation.llama_index"),
+);
 
-/// The inner steps, by library.
-pub(crate) const INNER_STEPS: &[InnerSteps] = &[
-    InnerSteps {
-        scope: LLAMA_INDEX,
-        classes: &[
-            "AgentWorkflow",
-            "BaseWorkflowAgent",
-            "CodeActAgent",
-            "FunctionAgent",
-            "ReActAgent",
+/// Spans that a library writes for inner steps of its own: they are no rows, and what is in them stands in what is around them.
+/// A step of the user's own workflow has a class of its own.
+pub(crate) const INNER_STEPS: &[(Vocabulary, &[Test])] = &[
+    (
+        OpenInference,
+        &[
+            LLAMA_INDEX,
+            Test::Method(
+                &[
+                    "AgentWorkflow",
+                    "BaseWorkflowAgent",
+                    "CodeActAgent",
+                    "FunctionAgent",
+                    "ReActAgent",
+                ],
+                &[
+                    "init_run",
+                    "setup_agent",
+                    "run_agent_step",
+                    "parse_agent_output",
+                    "call_tool",
+                    "aggregate_tool_results",
+                ],
+            ),
         ],
-        methods: &[
-            "init_run",
-            "setup_agent",
-            "run_agent_step",
-            "parse_agent_output",
-            "call_tool",
-            "aggregate_tool_results",
-        ],
-    },
-    InnerSteps {
-        scope: LLAMA_INDEX,
-        classes: &[],
-        methods: &["_prepare_chat_with_tools"],
-    },
+    ),
+    (
+        OpenInference,
+        &[LLAMA_INDEX, Test::Method(&[], &["_prepare_chat_with_tools"])],
+    ),
+    // Mastra's loop, its turns, and what a stream brought in each.
+    (
+        OtelGenAi,
+        &[Test::Word(
+            OPERATION,
+            &["model_generation", "agent_step", "model_chunk"],
+        )],
+    ),
 ];
-
-const LLAMA_INDEX: &str = "openinference.instrumentation.llama_index";
-
-impl InnerSteps {
-    /// Returns whether a span of this name and scope is one.
-    pub(crate) fn fit(&self, scope: &str, name: &str) -> bool {
-        self.scope == scope
-            && name.split_once('.').is_some_and(|(class, method)| {
-                self.methods.contains(&method) && (self.classes.is_empty() || self.classes.contains(&class))
-            })
-    }
-}
 
 /// Structure of a library.
 pub(crate) const STRUCTURE: Test = Test::Word("openinference.span.kind", &["AGENT", "CHAIN"]);

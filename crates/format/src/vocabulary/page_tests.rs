@@ -81,6 +81,10 @@ fn test_words(test: &Test) -> String {
         Test::Has(keys) => format!("one of {} is present", listed(keys)),
         Test::HasNot(key) => format!("{} is absent", code(key)),
         Test::Name(pattern) => format!("the span's name {}", pattern_words(*pattern)),
+        Test::Method([], methods) => format!("the span is a method {}", listed(methods)),
+        Test::Method(classes, methods) => {
+            format!("the span is a method {} of {}", listed(methods), listed(classes))
+        }
     }
 }
 
@@ -326,22 +330,12 @@ fn page() -> String {
         code(HAND_OVER_BY_ARGUMENT),
     );
     page.push_str(
-        "\n## Inner steps of libraries\n\nSpans `CLASS.METHOD` that a library writes for itself are no rows, unless they failed: what \
-         is in them stands in what is around them. They stay in the log. Of two spans of OpenInference that have \
-         nothing but a kind and a name, one in the other and with one name, the outer one is the row.\n\n| scope | class | method |\n|---|---|---|\n",
+        "\n## Inner steps of libraries\n\nSpans that a library writes for itself are no rows, unless they failed: what is in them stands in what \
+         is around them. They stay in the log. Of two spans of OpenInference that have nothing but a kind and a name, one in the \
+         other and with one name, the outer one is the row.\n\n",
     );
-    for steps in INNER_STEPS {
-        let classes = if steps.classes.is_empty() {
-            "any".to_owned()
-        } else {
-            listed(steps.classes)
-        };
-        let _ = writeln!(
-            page,
-            "| `{}` | {classes} | {} |",
-            steps.scope,
-            listed(steps.methods)
-        );
+    for (_, tests) in INNER_STEPS {
+        let _ = writeln!(page, "- {}", tests_words(tests));
     }
     page.push_str("\n## Fields, by vocabulary\n");
     for (vocabulary, rows) in VocabularyRows::all().0 {

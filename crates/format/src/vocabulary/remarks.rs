@@ -247,8 +247,10 @@ pub(crate) const HAND_OVER_TOOLS: [&str; 6] = [
     "handoff_to_",
     "hand_off_to_",
     "delegate_to_",
-    "handoff to ",
+    HANDOFF,
 ];
+/// The one that is no tool's, but begins the name of `OpenInference`'s span of a hand-over.
+pub(crate) const HANDOFF: &str = "handoff to ";
 
 /// Tools that are the form of a last answer, in smolagents, Pydantic AI and `DSPy`.
 pub(crate) const ANSWER_TOOLS: [&str; 3] = ["final_answer", "final_result", "finish"];

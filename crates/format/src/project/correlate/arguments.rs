@@ -11,6 +11,7 @@ use super::super::view::{SpanView, all_attributes};
 use crate::SpanRecord;
 use crate::loops::{of_scalar, of_text, of_value};
 use crate::names::markers;
+use crate::vocabulary::HANDOFF;
 
 /// Wrappers of function arguments: the key of the named arguments, and the adjacent key that identifies the wrapper.
 const WRAPPERS: [(&str, &str); 2] = [("kwargs", "args"), ("inputs", "input_str")];
@@ -24,8 +25,11 @@ pub struct ReportedArguments {
 }
 
 impl ReportedArguments {
-    /// Those of the span of a tool.
+    /// Those of the span of a tool. `OpenInference` has the agent that hands over as those of a hand-over.
     pub fn of_span(span: &SpanRecord) -> Self {
+        if span.name.starts_with(HANDOFF) {
+            return Self::default();
+        }
         Self::of(&payload::arguments(span, &all_attributes(&span.facts())))
     }
 

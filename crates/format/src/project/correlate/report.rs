@@ -17,7 +17,7 @@ use crate::names;
 use crate::project::correlate::LinePlace;
 use crate::vocabulary::{
     AGENT_NAME, BARE_KEYS, CALL_ID, INNER_STEPS, MODEL, NO_CALL_ID, RESPONSE_ID, RESPONSE_MODEL, SOURCE,
-    STRUCTURE,
+    STRUCTURE, Test,
 };
 use crate::{EventType, Outcome, SpanId, Timestamp, Usage};
 
@@ -280,8 +280,8 @@ impl CallReport {
 
 /// Returns whether a library wrote a span for a step of its own, which no program that uses it knows.
 fn is_inner_step(span: &impl SpanView, facts: &impl Lookup) -> bool {
-    let scope = facts.text_at(names::SCOPE.written());
-    scope.is_some_and(|scope| INNER_STEPS.iter().any(|steps| steps.fit(scope, span.name())))
+    let is_one = |(_, tests): &(_, &[Test])| tests.iter().all(|test| passes(test, span.name(), facts));
+    INNER_STEPS.iter().any(is_one)
 }
 
 /// Returns whether a library says nothing of a span but its kind and its name.

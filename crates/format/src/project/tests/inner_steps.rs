@@ -74,6 +74,30 @@ fn what_is_in_an_inner_step_stands_in_what_is_around_it() {
 }
 
 #[test]
+fn pieces_of_a_stream_are_no_rows() {
+    let of_mastra = |number, parent, name, operation| {
+        let mut span = span(number, parent, name, "", None);
+        span.attributes = attributes(json!({"gen_ai.operation.name": operation}));
+        span
+    };
+    assert_eq!(
+        rows(vec![
+            of_mastra(2, 1, "invoke_agent weather", "invoke_agent"),
+            of_mastra(3, 2, "model_generation gpt-5-mini", "model_generation"),
+            of_mastra(4, 3, "agent_step 0", "agent_step"),
+            of_mastra(5, 4, "chat gpt-5-mini", "chat"),
+            of_mastra(6, 5, "chunk text", "model_chunk"),
+            of_mastra(7, 2, "look it up", "workflow_step"),
+        ]),
+        [
+            "invoke_agent weather in run",
+            "chat gpt-5-mini in invoke_agent weather",
+            "look it up in invoke_agent weather",
+        ]
+    );
+}
+
+#[test]
 fn one_that_failed_and_one_of_another_library_stay() {
     let alone = || span(2, 1, "BaseWorkflowAgent.setup_agent", "CHAIN", Some("{}"));
     assert_eq!(rows(vec![alone()]), Vec::<String>::new());

@@ -1044,6 +1044,22 @@ fn the_span_of_a_hand_over_is_the_tool_that_the_model_asked_for() {
 }
 
 #[test]
+fn the_agent_that_hands_over_is_no_argument() {
+    let derived = json!({
+        "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "transfer_to_billing", "gen_ai.tool.call.id": "call_1",
+        "gen_ai.tool.call.arguments": r#"{"reason":"a refund"}"#, "tracer.derived": true, "tracer.source": "proxy",
+    });
+    let handed =
+        json!({"openinference.span.kind": "TOOL", "input.value": "triage", "output.value": "billing"});
+    let records = run(vec![
+        span(2, 1, "transfer_to_billing", (1, 9), derived),
+        span(3, 1, "handoff to billing", (2, 3), handed),
+    ]);
+    assert_eq!(calls(&records), [(2, Unknown, Some(3)), (3, ToolCall, None)]);
+    assert_eq!(payload(&records, 3)["args"], json!({"reason": "a refund"}));
+}
+
+#[test]
 fn a_failed_attempt_is_where_the_call_is_that_was_tried_again() {
     let failed = |number: u64, times: (u64, u64)| {
         let mut span = span(

@@ -30,6 +30,11 @@ fn the_type_is_that_of_the_first_vocabulary_that_fits() {
         (ToolCall, "x", json!({"openinference.span.kind": "TOOL"})),
         (
             Unknown,
+            "instructor.patch",
+            json!({"openinference.span.kind": "TOOL", "otel.scope.name": "openinference.instrumentation.instructor"}),
+        ),
+        (
+            Unknown,
             "x",
             json!({"openinference.span.kind": "AGENT", "gen_ai.system": "openai", "gen_ai.request.model": "m"}),
         ),
