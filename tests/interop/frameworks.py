@@ -41,14 +41,14 @@ WITHOUT_MESSAGES = {("genai", "tools")}
 class Recorded:
     """One execution: how it ended, what was served, and what was recorded."""
 
-    def __init__(self, tracer, program, scenario, folder):
+    def __init__(self, tracer, program, scenario, folder, port=0):
         self.name = f"{program.name} {scenario}"
         self.program, self.scenario = program, scenario
         self.data, self.work = folder / "data", folder / "work"
         served, home, work = folder / "served.jsonl", folder / "home", self.work
         home.mkdir()
         work.mkdir()
-        model = stand_in_model.start(served)
+        model = stand_in_model.start(served, port)
         environment = {**real_programs.clean_environment(), **real_programs.model_variables(model.server_port),
                        **program.variables(scenario, home), "TRACER_DATA_DIR": str(self.data)}
         self.environment = environment
@@ -56,12 +56,14 @@ class Recorded:
         started = time.monotonic()
         if program.recorded_with is not None:
             command = [tracer, "record", *program.recorded_with, "--", *command]
-        self.ended = subprocess.run(command, env=environment, cwd=work, stdin=subprocess.DEVNULL,
-                                    capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
-        self.seconds = time.monotonic() - started
-        self.port = model.server_port
-        model.shutdown()
-        model.server_close()
+        try:
+            self.ended = subprocess.run(command, env=environment, cwd=work, stdin=subprocess.DEVNULL,
+                                        capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
+        finally:
+            self.seconds = time.monotonic() - started
+            self.port = model.server_port
+            model.shutdown()
+            model.server_close()
         self.served = [json.loads(line) for line in served.read_text(encoding="utf-8").splitlines()] if served.exists() else []
         self.listed = json.loads(self.tracer(tracer, environment, "list", "--json"))["runs"]
         runs = [run["trace_id"] for run in self.listed]

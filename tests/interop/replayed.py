@@ -27,6 +27,8 @@ class Gone:
             connection.close()
 
     def close(self):
+        # Ends the waiting for connections, which holds the port.
+        self.listener.shutdown(socket.SHUT_RDWR)
         self.listener.close()
 
 

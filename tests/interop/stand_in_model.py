@@ -10,6 +10,8 @@ words in the last message of the user, so that a program needs no other switch:
     "fail once 429"    that error for the first attempt of this conversation, then the answer
     "cached"           the usage reports cached and reasoning tokens
 
+Agents that ask for tools in the words of their prompts are answered in these words: see `prompted_agents.py`.
+
 The tokens are made from the number of the call, so that every call has its own: call 1 has 101 input and 11 output tokens,
 call 2 has 102 and 12. Every request that was served is a line of the log (`--log FILE`), in the order of the answers:
 what a test compares a recorded run with.
@@ -24,6 +26,8 @@ import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
+
+import prompted_agents
 
 CITIES = ["Oslo", "Paris", "Rome", "Bergen"]
 WORDS_A_CHUNK = 2
@@ -47,10 +51,12 @@ ERRORS = {
 class Plan:
     """What the stand-in will answer to one request, whatever the wire format."""
 
-    def __init__(self, call, text=None, calls=(), usage=None, error=None):
+    def __init__(self, call, text=None, calls=(), usage=None, error=None, prompted=()):
         self.call = call
         self.text = text
         self.calls = list(calls)
+        # Tools that the text asks for.
+        self.prompted = list(prompted)
         self.usage = usage
         self.error = error
 
@@ -62,12 +68,15 @@ class Conversation:
         self.model = model
         self.stream = stream
         self.tool_names = tool_names
+        self.instructions = ""
         self.question = ""
         self.results = []
 
     def user(self, text):
-        """A message of the user: the results before it belong to earlier questions."""
-        if text.strip():
+        """A message of the user: the results before it belong to earlier questions. smolagents sends results as one."""
+        if text.startswith("Observation:"):
+            self.results.append(text.partition(":")[2].removeprefix("\nExecution logs:").partition("Last output")[0].strip())
+        elif text.strip():
             self.question = text
             self.results = []
 
@@ -113,6 +122,12 @@ class StandIn:
             usage.update(cached=64, reasoning=4)
         tool = next((name for name in conversation.tool_names if "weather" in name.lower()), None)
         cities = [city for city in CITIES if city in conversation.question]
+        prompted = prompted_agents.answer(conversation.instructions, conversation.question, conversation.results, cities)
+        if prompted:
+            return Plan(call, text=prompted[0], prompted=prompted[1], usage=usage)
+        if conversation.results and "final_answer" in conversation.tool_names:
+            answer = {"answer": "It is: " + "; ".join(conversation.results)}
+            return Plan(call, calls=[{"id": f"call_{call}_0", "name": "final_answer", "arguments": answer}], usage=usage)
         if conversation.results:
             return Plan(call, text="It is: " + "; ".join(conversation.results), usage=usage)
         shell = next((name for name in conversation.tool_names if name in SHELLS), None)
@@ -153,6 +168,8 @@ class OpenAiChat:
                 conversation.user(text_of(message.get("content")))
             elif message.get("role") == "tool":
                 conversation.result(text_of(message.get("content")))
+            elif message.get("role") in ("system", "developer"):
+                conversation.instructions += text_of(message.get("content"))
         return conversation
 
     @staticmethod
@@ -481,7 +498,7 @@ class Handler(BaseHTTPRequestHandler):
         plan = self.server.stand_in.plan(conversation)
         line = {"call": plan.call, "api": spoken.api, "model": conversation.model, "stream": conversation.stream,
                 "question": conversation.question, "status": plan.error or 200, "text": plan.text,
-                "tool_calls": [{"name": call["name"], "arguments": call["arguments"]} for call in plan.calls]}
+                "tool_calls": [{"name": call["name"], "arguments": call["arguments"]} for call in plan.calls], "prompted": plan.prompted}
         if plan.usage and not plan.error:
             line.update(input_tokens=plan.usage["input"], output_tokens=plan.usage["output"])
         # Logged before the answer: whoever has the answer finds the line.
