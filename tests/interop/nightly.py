@@ -76,6 +76,7 @@ WITHOUT_TOOLS = {"instructor"}
 NOT_RUN = {("crewai", "old"), ("agent-framework", "old")}
 # Faults of frameworks, in words: by framework and series, the difference that each explains.
 FAULTS = {
+    ("instructor-now", "the program ended with exit code 1"): "OpenInference makes the program fail behind the model's answer",
     ("instructor-old", "the program ended with exit code 1"): "Instructor of then takes one such call, and fails with two",
     ("smolagents-old", "the program ended with exit code 1"): "OpenInference of then makes the program fail before the tool runs",
 }
