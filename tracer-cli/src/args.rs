@@ -232,7 +232,7 @@ commands! {
     Export => export,
     /// Send runs to an OpenTelemetry endpoint or to a bucket
     Push => push,
-    /// Import OpenTelemetry spans and logs from files as runs
+    /// Import sessions of coding agents, or files of OpenTelemetry spans and logs, as runs
     Import => import,
     /// Show what models cost, and where the prices are from
     #[command(hide = true)]

@@ -25,8 +25,8 @@ pub mod format {
         InvalidUsd, LIVE_FILE, LOCK_FILE, MAX_TAG_KEY_BYTES, MAX_TAG_VALUE_BYTES, MAX_TAGS, META_FILE,
         OtherMarks, Outcome, Payload, Problem, ProblemCode, RUNS_FOLDER, Record, RecordedStatus, RunMeta,
         SPANS_FILE, SPEC_VERSION, ServiceCall, SpanEvent, SpanId, SpanKind, SpanRecord, StatusCode,
-        StoredTime, Support, TAGS_VARIABLE, Tags, Timestamp, TraceId, Usage, UsageGap, Usd, error_type,
-        may_hold_content, names, support,
+        StoredTime, Support, TAGS_VARIABLE, Tags, Timestamp, TraceId, TranscriptOrigin, Usage, UsageGap, Usd,
+        error_type, may_hold_content, names, support,
     };
 }
 

@@ -17,6 +17,7 @@ pub mod proxy;
 pub mod record;
 pub mod runs;
 pub mod server;
+pub mod sessions;
 mod sink;
 
 pub use loopback::is_loopback_host;

@@ -152,7 +152,14 @@ impl RunColumn {
                 (ago.unwrap_or_default(), Tone::Muted)
             }
             Self::Name => match &run.row.name {
-                Some(name) => (text::one_line(name, 200), Tone::Strong),
+                Some(name) => {
+                    let mark = if run.row.is_from_transcript() {
+                        " (transcript)"
+                    } else {
+                        ""
+                    };
+                    (text::one_line(name, 200) + mark, Tone::Strong)
+                }
                 None => (UNNAMED.to_owned(), Tone::Muted),
             },
             Self::Cost => plain(shown_cost(run).map(cost::cell).unwrap_or_default()),

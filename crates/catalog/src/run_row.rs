@@ -221,6 +221,11 @@ impl RunRow {
     pub fn commit(&self) -> Option<&str> {
         self.tags.get(COMMIT_TAG).map(String::as_str)
     }
+
+    /// Returns whether it was made of a coding agent's transcript.
+    pub(crate) fn is_from_transcript(&self) -> bool {
+        self.tags.get("from").is_some_and(|from| from == "transcript")
+    }
 }
 
 /// The status now of a run whose files say this one.

@@ -9,7 +9,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::{
     Dropped, EventType, ForkOrigin, GateTrial, Payload, Record, RecordedStatus, SPEC_VERSION, SpanId,
-    StoredTime, TraceId,
+    StoredTime, TraceId, TranscriptOrigin,
 };
 
 /// Text of a fixed form: its name among the definitions, and what it must be.
@@ -83,6 +83,10 @@ pub(crate) struct AdditiveKeys {
     #[schemars(skip_serializing_if = "Option::is_none", with = "ForkOrigin")]
     #[expect(dead_code, reason = "only the shape is wanted")]
     fork: Option<ForkOrigin>,
+    /// The coding agent's session that this run was made of; there only when it was not recorded.
+    #[schemars(skip_serializing_if = "Option::is_none", with = "TranscriptOrigin")]
+    #[expect(dead_code, reason = "only the shape is wanted")]
+    transcript: Option<TranscriptOrigin>,
 }
 
 impl JsonSchema for Record {

@@ -193,6 +193,24 @@ pub(crate) fn fork_place(origin: &ForkOrigin) -> String {
 /// none where everything was recorded in time.
 pub fn recording_remarks(meta: &RunMeta) -> Vec<String> {
     let mut remarks = Vec::new();
+    if let Some(transcript) = meta.transcript() {
+        let agent = value_summary::label(&transcript.agent);
+        remarks.push(format!(
+            "from a transcript of {agent}: calls that it hides are absent"
+        ));
+        if transcript.is_open {
+            remarks.push("its last turn has not ended: interrupted, or still going on".to_owned());
+        }
+        if transcript.unknown_records > 0 {
+            let records = text::counted(transcript.unknown_records, "record");
+            let kinds = text::counted(transcript.unknown_kinds, "unknown kind");
+            remarks.push(format!("{records} of {kinds}, kept with the root span"));
+        }
+        if transcript.unreadable_lines > 0 {
+            let lines = text::counted(transcript.unreadable_lines, "line");
+            remarks.push(format!("{lines} of the transcript could not be read"));
+        }
+    }
     if let Some(dropped) = meta.dropped() {
         let spans = text::counted(dropped.spans, "span");
         remarks.push(format!("{spans} could not be written: {}", dropped.reason));

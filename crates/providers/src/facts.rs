@@ -2,9 +2,8 @@
 //!
 //! The model, parameters, token usage, IDs and finish reasons, with tables of their place in each API.
 
-use serde_json::{Map, Value};
-use tracer_format::Usage;
-use tracer_format::UsageObject;
+use serde_json::{Map, Value, json};
+use tracer_format::{Usage, UsageObject, names};
 
 use super::{Assembled, error_body, list_items};
 
@@ -123,6 +122,31 @@ impl ResponseFacts {
             service_tier: read.service_tier,
             error: error_body::stated(body),
         }
+    }
+
+    /// The attributes of a span that hold these facts, but for the error.
+    #[must_use]
+    pub fn attributes(&self) -> Vec<(String, Value)> {
+        let text = |name: names::Name, text: &Option<String>| Some((name.written(), text.clone()?.into()));
+        let reasons = Some(&self.finish_reasons).filter(|reasons| !reasons.is_empty());
+        let not_counted = Some(self.usage_not_counted.join(", ")).filter(|paths| !paths.is_empty());
+        let texts = [
+            text(names::RESPONSE_ID, &self.id),
+            text(names::RESPONSE_MODEL, &self.model),
+            reasons.map(|reasons| (names::FINISH_REASONS.written(), json!(reasons).to_string().into())),
+            text(names::USAGE_NOT_COUNTED, &not_counted),
+            text(names::SERVICE_TIER, &self.service_tier),
+        ];
+        let counts = self.usage.attributes();
+        let counts = counts.map(|(name, tokens)| (name.written(), Value::from(tokens)));
+        // Under the names of counts that only this provider has.
+        let further = self.usage_further.iter();
+        let further = further.map(|(path, number)| (format!("gen_ai.usage.{path}"), (*number).into()));
+        let known = texts.into_iter().flatten().chain(counts);
+        known
+            .map(|(name, value)| (name.to_owned(), value))
+            .chain(further)
+            .collect()
     }
 }
 

@@ -333,6 +333,7 @@ export type RunMeta = {
   started_at: Time;
   status: RecordedStatus;
   trace_id: TraceId;
+  transcript?: TranscriptOrigin;
   unattached?: number;
   unfinished_spans?: number;
 };
@@ -546,6 +547,17 @@ export type Transcript = {
   turn_count: number;
   turns: Array<TurnAnswer>;
   version: string;
+};
+
+export type TranscriptOrigin = {
+  agent: string;
+  bytes: number;
+  is_open: boolean;
+  modified_ms: number;
+  session: string;
+  unknown_kinds: number;
+  unknown_records: number;
+  unreadable_lines: number;
 };
 
 export type TurnAnswer = {

@@ -1,4 +1,4 @@
-//! `tracer import`: makes runs of files of OpenTelemetry spans and logs, by the path that a receiver takes.
+//! `tracer import`: makes runs of coding agents' sessions, and of files of OpenTelemetry spans and logs.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -7,15 +7,17 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tracer_capture::otlp::files::{FileContent, OtlpFile};
-use tracer_capture::runs::{CollectorOptions, CollectorSummary, RunCollector};
+use tracer_capture::runs::{CodingAgent, CollectorOptions, CollectorSummary, RunCollector};
 use tracer_capture::{OtlpSink, Refused};
 
+use super::import_sessions;
 use crate::error::{CliError, ErrorKind, with_causes};
 use crate::outcome::CommandOutcome;
 use crate::progress::Progress;
 use crate::session::Session;
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::text;
+use tracer_sdk::format::TraceId;
 
 /// Damaged documents of one file that are reported one by one; the rest are counted.
 const MAX_REPORTED: usize = 5;
@@ -23,13 +25,18 @@ const MAX_REPORTED: usize = 5;
 /// Options of `tracer import`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Example: tracer import traces.jsonl\n\nA file holds OTLP as JSON or as JSON lines (the Collector's file exporter), plain or gzip: the content decides. \
-                  Importing a file twice changes nothing."
+    after_help = "Example: tracer import claude-code\n\nWithout arguments, the sessions of coding agents on this machine are listed. AGENT is claude-code, codex or \
+                  gemini-cli; paths after one are its transcripts, or folders of them. Any other FILE holds OTLP as JSON or as JSON lines (the Collector's \
+                  file exporter), plain or gzip: the content decides. Importing twice changes nothing; a session that has grown gets what is new."
 )]
 pub struct Args {
-    /// Files to import; - is standard input
-    #[arg(required = true, value_name = "FILE")]
+    /// Agents whose sessions to import, or files to import; - is standard input
+    #[arg(value_name = "AGENT|FILE")]
     files: Vec<PathBuf>,
+
+    /// Go on importing sessions as they grow, until Ctrl-C
+    #[arg(long)]
+    watch: bool,
 
     /// Also keep traces without a model call, a tool call or an agent
     #[arg(long)]
@@ -58,6 +65,24 @@ struct ImportedFile {
 
 /// Imports files.
 pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
+    let agents = args
+        .files
+        .iter()
+        .map_while(|word| CodingAgent::from_word(word.to_str()?));
+    let agents: Vec<CodingAgent> = agents.collect();
+    let paths = args.files.get(agents.len()..).unwrap_or_default();
+    if args.files.is_empty() && !args.watch {
+        return import_sessions::list(session);
+    }
+    if args.watch && agents.is_empty() {
+        return Err(
+            CliError::input("--watch needs the agents whose sessions to import")
+                .with_hint("for example: tracer import claude-code --watch"),
+        );
+    }
+    if !agents.is_empty() {
+        return import_sessions::run(&agents, paths, (args.watch, args.no_content), session);
+    }
     // All of them first: nothing is imported when a name is wrong.
     let sources: Vec<(&Path, Box<dyn Read>)> = args
         .files
@@ -215,14 +240,19 @@ fn show(
         session.ui.remark(note);
         session.ui.hint("keep them too: --all-traces");
     }
-    if let [run] = summary.runs.as_slice() {
+    suggest_runs(&summary.runs, "list", session);
+    Ok(())
+}
+
+/// Suggests what shows the runs that were imported.
+pub(super) fn suggest_runs(runs: &[TraceId], list: &str, session: &mut Session) {
+    if let [run] = runs {
         let id = run.to_string();
         let short = id.get(..8).unwrap_or(&id);
         session.suggest("show it", &format!("show {short}"));
-    } else if !summary.runs.is_empty() {
-        session.suggest("list them", "list");
+    } else if !runs.is_empty() {
+        session.suggest("list them", list);
     }
-    Ok(())
 }
 
 fn file_json(file: &ImportedFile) -> Value {

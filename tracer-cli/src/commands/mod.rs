@@ -11,6 +11,7 @@ pub mod doctor;
 pub mod export;
 pub mod fork;
 pub mod import;
+mod import_sessions;
 pub mod init;
 pub mod list;
 pub mod man;

@@ -20,6 +20,7 @@ mod gate_pending;
 mod gate_regressions;
 mod generated_runs;
 mod import;
+mod import_sessions;
 mod init;
 mod list;
 mod list_filters;

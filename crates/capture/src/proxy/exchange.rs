@@ -370,22 +370,19 @@ pub(super) fn model_span(
             asked.stream || call.answer.chunks > 0,
         ));
     }
-    attributes.extend(facts.id.as_deref().map(|id| attribute("gen_ai.response.id", id)));
+    attributes.extend(
+        facts
+            .attributes()
+            .into_iter()
+            .filter_map(|(name, value)| match value {
+                Value::String(text) => Some(attribute(&name, text)),
+                value => count(&name, value.as_u64()?),
+            }),
+    );
     let request_id = REQUEST_ID_HEADERS
         .iter()
         .find_map(|wanted| exchange.headers.iter().find(|(name, _)| name == wanted));
     attributes.extend(request_id.map(|(_, id)| attribute(names::REQUEST_ID.written(), id.as_str())));
-    attributes.extend(
-        facts
-            .model
-            .as_deref()
-            .map(|model| attribute(names::RESPONSE_MODEL.written(), model)),
-    );
-    if !facts.finish_reasons.is_empty() {
-        let reasons = Value::from(facts.finish_reasons.clone()).to_string();
-        attributes.push(attribute(names::FINISH_REASONS.written(), reasons));
-    }
-    push_usage(attributes, facts);
     // A service that costs something and counts no tokens is charged all the same.
     if api.is_charged_service()
         && facts.usage == Usage::default()
@@ -625,21 +622,6 @@ pub(super) fn abandon(span: &mut Span) -> bool {
 
 fn error_class(class: &str) -> KeyValue {
     attribute(names::ERROR_TYPE.written(), class)
-}
-
-fn push_usage(attributes: &mut Vec<KeyValue>, facts: &ResponseFacts) {
-    let counts = facts.usage.attributes();
-    attributes.extend(counts.filter_map(|(name, tokens)| count(name.written(), tokens)));
-    if !facts.usage_not_counted.is_empty() {
-        let paths = facts.usage_not_counted.join(", ");
-        attributes.push(attribute(names::USAGE_NOT_COUNTED.written(), paths));
-        // Under the names of counts that only this provider has.
-        let further = facts.usage_further.iter();
-        attributes
-            .extend(further.filter_map(|(path, number)| count(&format!("gen_ai.usage.{path}"), *number)));
-    }
-    let tier = facts.service_tier.as_deref();
-    attributes.extend(tier.map(|tier| attribute(names::SERVICE_TIER.written(), tier)));
 }
 
 /// A count that somebody else wrote; one that the protocol has no room for is left out.

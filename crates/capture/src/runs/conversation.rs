@@ -4,12 +4,17 @@ use serde_json::{Map, Value};
 
 use super::attributes::text;
 
-/// A coding agent that names the conversation in what it sends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum CodingAgent {
-    ClaudeCode,
-    Codex,
-    GeminiCli,
+tracer_sdk::words! {
+    /// A coding agent that names the conversation in what it sends, and writes it to the disk.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum CodingAgent in tracer_capture::runs {
+        /// Anthropic's Claude Code.
+        ClaudeCode = "claude-code",
+        /// `OpenAI`'s Codex.
+        Codex = "codex",
+        /// Google's Gemini CLI.
+        GeminiCli = "gemini-cli",
+    }
 }
 
 impl CodingAgent {
@@ -40,12 +45,12 @@ impl CodingAgent {
         (service == "gemini-cli").then_some(Self::GeminiCli)
     }
 
-    /// The name of its runs.
-    pub(super) const fn name(self) -> &'static str {
+    /// `gen_ai.provider.name` of its model calls.
+    pub(crate) const fn provider(self) -> &'static str {
         match self {
-            Self::ClaudeCode => "claude-code",
-            Self::Codex => "codex",
-            Self::GeminiCli => "gemini-cli",
+            Self::ClaudeCode => "anthropic",
+            Self::Codex => "openai",
+            Self::GeminiCli => "gcp.gemini",
         }
     }
 

@@ -35,7 +35,7 @@ fn digest(parts: &[&[u8]]) -> [u8; 32] {
 }
 
 /// A trace ID made of `parts`.
-pub(super) fn derived_trace_id(parts: &[&[u8]]) -> TraceId {
+pub(crate) fn derived_trace_id(parts: &[&[u8]]) -> TraceId {
     let digest = digest(parts);
     let value = digest
         .iter()
@@ -46,7 +46,7 @@ pub(super) fn derived_trace_id(parts: &[&[u8]]) -> TraceId {
 }
 
 /// A span ID made of `parts`.
-pub(super) fn derived_span_id(parts: &[&[u8]]) -> SpanId {
+pub(crate) fn derived_span_id(parts: &[&[u8]]) -> SpanId {
     let digest = digest(parts);
     let value = digest
         .iter()
@@ -56,7 +56,7 @@ pub(super) fn derived_span_id(parts: &[&[u8]]) -> SpanId {
 }
 
 /// The root that is made for a run that has none of its own.
-pub(super) fn synthetic_root(run: TraceId) -> SpanId {
+pub(crate) fn synthetic_root(run: TraceId) -> SpanId {
     derived_span_id(&[b"tracer.synthetic", &run.to_hex()])
 }
 

@@ -25,8 +25,11 @@ mod tests;
 
 pub use clock::{Clock, SystemClock};
 pub use collector::RunCollector;
+pub use conversation::CodingAgent;
 #[cfg(test)]
 pub(crate) use convert::convert_spans;
 pub use identity::{RunEnding, RunIdentity};
-pub(crate) use ids::{random_span_id, random_trace_id};
+pub(crate) use ids::{derived_span_id, derived_trace_id, random_span_id, random_trace_id, synthetic_root};
+pub(crate) use logs::conversation_run;
 pub use options::{CaptureError, CollectorOptions, CollectorSummary, TraceRuns};
+pub(crate) use roots::complete_under;

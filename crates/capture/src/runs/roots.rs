@@ -80,7 +80,7 @@ pub(super) fn complete(
 }
 
 /// Completes a run whose root was written by its owner; spans whose parent never came are put under it.
-pub(super) fn complete_under(
+pub(crate) fn complete_under(
     run: &mut RunWriter,
     root: SpanId,
     name: &str,

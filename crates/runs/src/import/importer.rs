@@ -9,7 +9,9 @@ use super::error::ImportError;
 use super::rules::{IMPORTED, ImportRules, UNFINISHED_ENDING};
 use super::writer::{RunPhase, RunWriter};
 use crate::{Liveness, probe_liveness, read_live_file};
-use tracer_format::{LIVE_FILE, LOCK_FILE, META_FILE, RecordedStatus, Timestamp, TraceId};
+use tracer_format::{
+    LIVE_FILE, LOCK_FILE, META_FILE, RecordedStatus, TRANSCRIPT_KEY, Timestamp, TraceId, TranscriptOrigin,
+};
 use tracer_sdk::disk::ForeignLimits;
 use tracer_sdk::disk::MetaText;
 use tracer_sdk::disk::Redactor;
@@ -143,6 +145,24 @@ impl Importer {
             return Ok(Some(staged));
         }
         Ok(None)
+    }
+
+    /// The transcript that a run was made of; `None` where there is no such run.
+    ///
+    /// ```
+    /// use tracer_runs::import::Importer;
+    /// use tracer_sdk::settings::Settings;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+    /// assert_eq!(importer.transcript("10000000000000000000000000000001".parse()?), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn transcript(&self, trace_id: TraceId) -> Option<TranscriptOrigin> {
+        let path = self.inner.runs().join(trace_id.to_string()).join(META_FILE);
+        let text = self.inner.file_system.read_whole(&path).ok()?;
+        MetaText::parse(&text).ok()?.get(TRANSCRIPT_KEY)
     }
 
     /// Takes away what a process left which died at the moment when it made a run of what was staged: the description,

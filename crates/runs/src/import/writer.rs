@@ -15,12 +15,12 @@ use super::error::ImportError;
 use super::rules::{IMPORTED, ImportRules};
 use super::scan::{self, KnownSpan, KnownSpans, LogShape};
 use crate::{RunReader, Strictness, count_records, spans_to_events};
-use tracer_format::FORK_KEY;
 use tracer_format::meta::COUNTS_EXACT;
 use tracer_format::{
     Counts, ForkOrigin, LIVE_FILE, LOCK_FILE, META_FILE, RecordedStatus, RunMeta, SPANS_FILE, SpanId,
     SpanRecord, Timestamp, TraceId, is_default,
 };
+use tracer_format::{FORK_KEY, TRANSCRIPT_KEY, TranscriptOrigin};
 use tracer_sdk::disk::Draft;
 use tracer_sdk::disk::LateSpans;
 use tracer_sdk::disk::MetaText;
@@ -138,6 +138,7 @@ pub struct RunWriter {
     is_unsure: bool,
     imported: ImportedMeta,
     fork: Option<ForkOrigin>,
+    transcript: Option<TranscriptOrigin>,
     late: LateSpans,
     draft: Draft,
     line: Vec<u8>,
@@ -164,6 +165,7 @@ impl RunWriter {
             is_unsure: false,
             imported: ImportedMeta::default(),
             fork: None,
+            transcript: None,
             late: LateSpans::default(),
             draft: Draft::default(),
             line: Vec::new(),
@@ -191,6 +193,7 @@ impl RunWriter {
         self.started_at = started_at.unwrap_or(self.started_at);
         self.imported = meta.get(IMPORTED).unwrap_or_default();
         self.fork = meta.get(FORK_KEY);
+        self.transcript = meta.get(TRANSCRIPT_KEY);
     }
 
     /// Reads what is in the log.
@@ -219,6 +222,9 @@ impl RunWriter {
         if let Some(fork) = &self.fork {
             meta.set(FORK_KEY, serde_json::to_value(fork)?);
         }
+        if let Some(transcript) = &self.transcript {
+            meta.set(TRANSCRIPT_KEY, serde_json::to_value(transcript)?);
+        }
         meta_text(&meta)
     }
 
@@ -238,6 +244,36 @@ impl RunWriter {
     /// [`ImportError::Io`]: the metadata cannot be written.
     pub fn mark_fork(&mut self, origin: ForkOrigin) -> Result<(), ImportError> {
         self.fork = Some(origin);
+        self.describe_again()
+    }
+
+    /// Marks a run that has begun as made of a transcript, for as long as it exists.
+    ///
+    /// ```
+    /// use tracer_sdk::format::TranscriptOrigin;
+    /// use tracer_runs::import::Importer;
+    /// use tracer_sdk::settings::Settings;
+    /// use tracer_sdk::testing::capture;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let importer = Importer::new(&Settings::with_data_dir(folder.path()));
+    /// let span = capture(|| ()).spans.remove(0);
+    /// let mut run = importer.start(span.trace_id, "session", span.start_time.instant())?;
+    /// run.mark_transcript(TranscriptOrigin { bytes: 7, ..TranscriptOrigin::default() })?;
+    /// assert_eq!(importer.transcript(span.trace_id).unwrap().bytes, 7);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ImportError::Io`]: the metadata cannot be written.
+    pub fn mark_transcript(&mut self, origin: TranscriptOrigin) -> Result<(), ImportError> {
+        self.transcript = Some(origin);
+        self.describe_again()
+    }
+
+    /// Writes the metadata of a run that has not ended with what is known now.
+    fn describe_again(&self) -> Result<(), ImportError> {
         if self.phase == RunPhase::Running {
             self.write_meta(self.running_meta(self.started_at))?;
         }

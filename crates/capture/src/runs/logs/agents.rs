@@ -197,13 +197,8 @@ fn model_call(agent: CodingAgent, span: &mut SpanRecord) {
     for (name, value) in set {
         attributes.insert(name.to_owned(), value);
     }
-    let provider = match agent {
-        CodingAgent::ClaudeCode => "anthropic",
-        CodingAgent::Codex => "openai",
-        CodingAgent::GeminiCli => "gcp.gemini",
-    };
     attributes.insert("gen_ai.operation.name".to_owned(), "chat".into());
-    attributes.insert("gen_ai.provider.name".to_owned(), provider.into());
+    attributes.insert("gen_ai.provider.name".to_owned(), agent.provider().into());
     if let Some(model) = text(attributes, "model").map(str::to_owned) {
         span.name = format!("chat {model}");
         // The Gemini CLI names the model that answered.

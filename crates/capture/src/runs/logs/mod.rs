@@ -204,10 +204,10 @@ fn short_name(name: &str) -> &str {
 }
 
 /// The run of a conversation, whatever traces it is split over.
-pub(super) fn conversation_run(agent: CodingAgent, conversation: &str) -> TraceId {
+pub(crate) fn conversation_run(agent: CodingAgent, conversation: &str) -> TraceId {
     derived_trace_id(&[
         b"tracer.conversation",
-        agent.name().as_bytes(),
+        agent.as_str().as_bytes(),
         conversation.as_bytes(),
     ])
 }

@@ -1,0 +1,160 @@
+//! Records of a transcript: one line after the other, bounded, each with its number.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+
+use serde_json::Value;
+
+/// The largest record, in bytes.
+const MAX_RECORD_BYTES: u64 = 64 * 1024 * 1024;
+
+/// The largest transcript, in bytes.
+const MAX_FILE_BYTES: u64 = 64 * 1024 * 1024 * 1024;
+
+/// Reason why a line of a transcript is no record.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum UnreadableLine {
+    #[error("line {line}: not JSON at column {column}")]
+    NotJson { line: u64, column: usize },
+    #[error("line {line}: larger than {MAX_RECORD_BYTES} bytes")]
+    TooLarge { line: u64 },
+}
+
+/// The records of a file. A last line that is still being written is none, and no problem.
+pub(super) struct TranscriptLines<R> {
+    reader: R,
+    line: u64,
+    buffer: Vec<u8>,
+    /// The whole file is one record.
+    is_document: bool,
+    /// The last line was cut short.
+    pub(super) is_torn: bool,
+}
+
+impl TranscriptLines<BufReader<File>> {
+    /// Opens a file; pipes and devices are none. Older transcripts are one JSON document.
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
+        let is_document = path.extension() == Some(OsStr::new("json"));
+        let file = tracer_runs::open_input(path, MAX_FILE_BYTES)?;
+        Ok(Self::new(BufReader::new(file), is_document))
+    }
+}
+
+impl<R: BufRead> TranscriptLines<R> {
+    pub(super) fn new(reader: R, is_document: bool) -> Self {
+        Self {
+            reader,
+            line: 0,
+            buffer: Vec::new(),
+            is_document,
+            is_torn: false,
+        }
+    }
+
+    /// Fills the buffer with the next line that is not empty; `false` behind the last.
+    fn fill(&mut self) -> io::Result<bool> {
+        self.buffer.clear();
+        // One large line must not keep its memory for ever.
+        self.buffer.shrink_to(1024 * 1024);
+        self.line += 1;
+        let mut limited = (&mut self.reader).take(MAX_RECORD_BYTES + 1);
+        if self.is_document {
+            limited.read_to_end(&mut self.buffer)?;
+        } else {
+            limited.read_until(b'\n', &mut self.buffer)?;
+        }
+        Ok(!self.buffer.is_empty())
+    }
+
+    /// Goes on behind a line that is too large.
+    fn skip_line(&mut self) -> io::Result<()> {
+        loop {
+            let chunk = self.reader.fill_buf()?;
+            let end = chunk.iter().position(|byte| *byte == b'\n');
+            let length = end.map_or(chunk.len(), |end| end + 1);
+            self.reader.consume(length);
+            if end.is_some() || length == 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    fn record(&mut self) -> io::Result<Option<Result<Value, UnreadableLine>>> {
+        loop {
+            if !self.fill()? {
+                return Ok(None);
+            }
+            let line = self.line;
+            let is_whole = self.buffer.ends_with(b"\n");
+            if self.buffer.len() as u64 > MAX_RECORD_BYTES {
+                if !is_whole {
+                    self.skip_line()?;
+                }
+                return Ok(Some(Err(UnreadableLine::TooLarge { line })));
+            }
+            if self.buffer.trim_ascii().is_empty() {
+                continue;
+            }
+            return match serde_json::from_slice(self.buffer.trim_ascii_end()) {
+                Ok(record) => Ok(Some(Ok(record))),
+                Err(_) if !is_whole => {
+                    self.is_torn = true;
+                    Ok(None)
+                }
+                Err(error) => {
+                    let line = line + error.line() as u64 - 1;
+                    let column = error.column();
+                    Ok(Some(Err(UnreadableLine::NotJson { line, column })))
+                }
+            };
+        }
+    }
+}
+
+impl<R: BufRead> Iterator for TranscriptLines<R> {
+    type Item = io::Result<Result<Value, UnreadableLine>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.record().transpose()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(text: &[u8]) -> (Vec<Result<Value, UnreadableLine>>, bool) {
+        let mut lines = TranscriptLines::new(text, false);
+        let records = lines.by_ref().map(Result::unwrap).collect();
+        (records, lines.is_torn)
+    }
+
+    #[test]
+    fn a_torn_last_line_is_no_problem_and_any_other_is() {
+        let (records, is_torn) = read(b"{\"a\":1}\n\n{\"b\"\n{\"c\":3}\n{\"d\":");
+        assert_eq!(records[0], Ok(json!({"a": 1})));
+        assert_eq!(
+            records[1].as_ref().unwrap_err().to_string(),
+            "line 3: not JSON at column 4"
+        );
+        assert_eq!(records[2], Ok(json!({"c": 3})));
+        assert!(records.len() == 3 && is_torn);
+        assert_eq!(read(b"{\"a\":1}"), (vec![Ok(json!({"a": 1}))], false));
+    }
+
+    #[test]
+    fn deep_and_enormous_lines_are_named_and_the_next_is_read() {
+        let mut text = "[".repeat(100_000).into_bytes();
+        text.push(b'\n');
+        text.resize(text.len() + usize::try_from(MAX_RECORD_BYTES).unwrap() + 10, b' ');
+        text.extend(b"\n{}\n");
+        let (records, _) = read(&text);
+        assert!(matches!(records[0], Err(UnreadableLine::NotJson { line: 1, .. })));
+        assert_eq!(records[1], Err(UnreadableLine::TooLarge { line: 2 }));
+        assert_eq!(records[2], Ok(json!({})));
+    }
+}

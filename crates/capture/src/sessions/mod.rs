@@ -1,0 +1,47 @@
+//! Sessions that coding agents wrote to disk, as runs.
+//!
+//! [`SessionFinder`] finds their transcripts, [`SessionImporter`] makes runs of them and adds what is new. A reader for each
+//! agent turns records into the spans of a [`SessionTranscript`]: pure, and the same for the same records, however often they are
+//! read and however many of them there are yet.
+
+mod claude_code;
+mod codex;
+mod discover;
+mod gemini_cli;
+mod importer;
+mod lines;
+mod tally;
+mod transcript;
+
+#[cfg(test)]
+mod tests;
+
+pub use discover::{AgentSession, SessionFinder, default_places};
+pub use importer::{SessionError, SessionImport, SessionImporter, SessionOutcome};
+pub use tally::{FoundSessions, ImportTally};
+
+use serde_json::Value;
+
+use crate::runs::CodingAgent;
+use discover::SubAgent;
+use transcript::SessionTranscript;
+
+/// Reader of one agent's records: the files of a session one after the other, those of sub-agents last.
+trait RecordReader {
+    /// A file begins: the session's own, or that of a sub-agent.
+    fn begin_file(&mut self, sub_agent: Option<&SubAgent>);
+
+    /// Takes a record.
+    fn take(&mut self, record: &Value, transcript: &mut SessionTranscript);
+
+    /// The file has ended. Nothing more is expected of one that is quiet.
+    fn end_file(&mut self, is_quiet: bool, transcript: &mut SessionTranscript);
+}
+
+fn record_reader(agent: CodingAgent) -> Box<dyn RecordReader> {
+    match agent {
+        CodingAgent::ClaudeCode => Box::<claude_code::ClaudeCode>::default(),
+        CodingAgent::Codex => Box::<codex::Codex>::default(),
+        CodingAgent::GeminiCli => Box::<gemini_cli::GeminiCli>::default(),
+    }
+}
