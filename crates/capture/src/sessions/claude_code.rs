@@ -225,7 +225,7 @@ impl ClaudeCode {
         let texts = blocks.iter().filter_map(|block| text_at(block, "/text"));
         let texts: Vec<&str> = texts.chain(content.as_str()).collect();
         let is_true = |key: &&str| record.get(*key) == Some(&Value::Bool(true));
-        let is_meta = ["isMeta", "isCompactSummary"].iter().any(|key| is_true(key));
+        let is_meta = ["isMeta", "isCompactSummary"].iter().any(is_true);
         let is_prompt = |text: &&&str| !is_meta && !UNANSWERED.iter().any(|start| text.starts_with(start));
         let prompt = texts.iter().find(is_prompt);
         if let Some(prompt) = prompt.filter(|_| !is_true(&"isSidechain")) {

@@ -214,7 +214,7 @@ impl Codex {
             let call = text_at(payload, "/call_id").unwrap_or_default();
             if item.ends_with("_output") && !self.is_history {
                 let output = payload.get("output").cloned().unwrap_or_default();
-                self.tool_result(call, output, thread, transcript);
+                Self::tool_result(call, output, thread, transcript);
             }
             if is_users(payload) && !self.is_history {
                 thread.is_awaiting = true;
@@ -304,13 +304,7 @@ impl Codex {
         );
     }
 
-    fn tool_result(
-        &mut self,
-        call: &str,
-        output: Value,
-        thread: &mut AgentThread,
-        transcript: &mut SessionTranscript,
-    ) {
+    fn tool_result(call: &str, output: Value, thread: &mut AgentThread, transcript: &mut SessionTranscript) {
         // Older versions wrap the text.
         let parsed: Option<Value> = output.as_str().and_then(|text| serde_json::from_str(text).ok());
         let sub_agent = parsed.as_ref().and_then(|result| text_at(result, "/agent_id"));

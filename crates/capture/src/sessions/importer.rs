@@ -305,7 +305,7 @@ impl Writing<'_> {
 
     fn write(&mut self, transcript: &mut SessionTranscript) -> Result<(), ImportError> {
         let is_new = |span: &SpanRecord| {
-            !self.history.contains(&span.span_id) && !(self.leaves_open_out && span.end_time.is_none())
+            !(self.history.contains(&span.span_id) || self.leaves_open_out && span.end_time.is_none())
         };
         let spans: Vec<ImportedSpan> = transcript
             .take_spans()
@@ -316,18 +316,17 @@ impl Writing<'_> {
         if spans.is_empty() {
             return Ok(());
         }
-        let run = match &mut self.run {
-            Some(run) => run,
-            None => {
-                self.was_begun = true;
-                let started_at = transcript
-                    .started_at()
-                    .unwrap_or(Timestamp::from_unix_microseconds(0));
-                let run = self
-                    .importer
-                    .start(transcript.run, &transcript.name(), started_at)?;
-                self.run.insert(run)
-            }
+        let run = if let Some(run) = &mut self.run {
+            run
+        } else {
+            self.was_begun = true;
+            let started_at = transcript
+                .started_at()
+                .unwrap_or(Timestamp::from_unix_microseconds(0));
+            let run = self
+                .importer
+                .start(transcript.run, &transcript.name(), started_at)?;
+            self.run.insert(run)
         };
         self.spans += run.append(&spans)?.written;
         Ok(())

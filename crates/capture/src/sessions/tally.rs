@@ -225,14 +225,14 @@ impl FoundSessions {
         importer: &SessionImporter,
     ) -> Self {
         let newest = sessions.iter().map(AgentSession::modified_ms).max();
-        let imported = sessions
+        let complete = sessions
             .iter()
             .filter(|session| importer.is_complete(session))
             .count();
         Self {
             agent,
             sessions: sessions.len() as u64,
-            imported: imported as u64,
+            imported: complete as u64,
             newest: newest.map(|ms| Timestamp::from_unix_nanoseconds(ms.saturating_mul(1_000_000))),
             places,
         }

@@ -214,7 +214,7 @@ impl SessionTranscript {
             let at = timestamp(record).or(self.ended_at);
             let at = at.unwrap_or(Timestamp::from_unix_microseconds(0));
             let attributes = json!({"kind": kind, event_keys::CONTENT: raw});
-            self.kept.push(event("transcript.record", at, attributes));
+            self.kept.push(event("transcript.record", at, &attributes));
         }
     }
 
@@ -436,7 +436,7 @@ fn fail(span: &mut SpanRecord, class: &str, message: &str) {
     span.attributes.insert(key, class.into());
 }
 
-fn event(name: &str, at: Timestamp, attributes: Value) -> SpanEvent {
+fn event(name: &str, at: Timestamp, attributes: &Value) -> SpanEvent {
     SpanEvent {
         name: name.to_owned(),
         timestamp: at.into(),
@@ -450,7 +450,7 @@ fn content(name: names::Name, at: Timestamp, value: &Value) -> SpanEvent {
         event_keys::CONTENT: value.to_string(),
         event_keys::FORMAT: event_keys::FORMAT_JSON,
     });
-    event(name.written(), at, attributes)
+    event(name.written(), at, &attributes)
 }
 
 /// The time that a record says.
