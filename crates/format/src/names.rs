@@ -74,6 +74,13 @@ impl Name {
     }
 }
 
+impl From<Name> for String {
+    /// The spelling that this project writes.
+    fn from(name: Name) -> Self {
+        name.written().to_owned()
+    }
+}
+
 /// Returns whether an attribute key belongs to the format itself or decides the type of a span, so that a user's own
 /// attribute must not take it.
 ///

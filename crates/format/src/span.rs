@@ -76,6 +76,32 @@ pub struct SpanEvent {
     pub attributes: Map<String, Value>,
 }
 
+impl SpanEvent {
+    /// Event of a time, without details.
+    ///
+    /// ```
+    /// use tracer_sdk::format::{SpanEvent, Timestamp, names};
+    ///
+    /// let event = SpanEvent::new(names::events::TOOL_RESULT, Timestamp::from_unix_microseconds(0)).with("result", "found");
+    /// assert_eq!(event.attributes["result"], "found");
+    /// ```
+    #[must_use]
+    pub fn new(name: impl Into<String>, timestamp: impl Into<StoredTime>) -> Self {
+        Self {
+            name: name.into(),
+            timestamp: timestamp.into(),
+            attributes: Map::new(),
+        }
+    }
+
+    /// The event with one more detail; null is none.
+    #[must_use]
+    pub fn with(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
+        set(&mut self.attributes, key.into(), value.into());
+        self
+    }
+}
+
 /// One stored span, exactly as the file has it: reading normalises, storing is never rewritten.
 ///
 /// ```
@@ -117,7 +143,56 @@ pub struct SpanRecord {
     pub status_description: String,
 }
 
+fn set(attributes: &mut Map<String, Value>, key: String, value: Value) {
+    if !value.is_null() {
+        attributes.insert(key, value);
+    }
+}
+
 impl SpanRecord {
+    /// Span inside the program, of unset status, without attributes and events; its duration is what its times give.
+    ///
+    /// ```
+    /// use tracer_sdk::format::{SpanRecord, Timestamp, names};
+    ///
+    /// let start = Timestamp::from_unix_microseconds(0);
+    /// let end = Timestamp::from_unix_microseconds(5_000);
+    /// let (run, id) = ("11".repeat(16).parse()?, "22".repeat(8).parse()?);
+    /// let mut span = SpanRecord::new(run, id, None, "search", (start, end));
+    /// span.set(names::TOOL_NAME, "search");
+    /// span.set("gen_ai.request.top_p", None::<f64>); // not known: nothing is set
+    /// assert_eq!(span.attributes.len(), 1);
+    /// # Ok::<(), tracer_sdk::format::InvalidId>(())
+    /// ```
+    #[must_use]
+    pub fn new(
+        trace_id: TraceId,
+        span_id: SpanId,
+        parent_span_id: Option<SpanId>,
+        name: impl Into<String>,
+        (start, end): (impl Into<StoredTime>, impl Into<StoredTime>),
+    ) -> Self {
+        Self {
+            trace_id,
+            span_id,
+            parent_span_id,
+            name: name.into(),
+            kind: SpanKind::Internal,
+            start_time: start.into(),
+            end_time: Some(end.into()),
+            duration_ms: None,
+            attributes: Map::new(),
+            events: Vec::new(),
+            status_code: StatusCode::Unset,
+            status_description: String::new(),
+        }
+    }
+
+    /// Sets an attribute. Null is what is not known, and sets none.
+    pub fn set(&mut self, key: impl Into<String>, value: impl Into<Value>) {
+        set(&mut self.attributes, key.into(), value.into());
+    }
+
     /// Returns whether this is the span of the run itself.
     ///
     /// ```

@@ -5,10 +5,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use serde_json::{Map, Value};
-
 use crate::{StartedSpan, count_records, spans_to_events};
-use tracer_format::names::{self, Name, event_keys, events};
+use tracer_format::names::{self, event_keys, events};
 use tracer_format::{
     Counts, EventType, RecordedStatus, RunMeta, SpanEvent, SpanId, SpanKind, SpanRecord, StatusCode,
     StoredTime, Tags, Timestamp, TraceId,
@@ -184,26 +182,16 @@ struct Writer {
 
 impl Writer {
     fn span(&self, id: SpanId, parent: Option<SpanId>, name: &str, start: StoredTime) -> SpanRecord {
-        SpanRecord {
-            trace_id: self.trace_id,
-            span_id: id,
-            parent_span_id: parent,
-            name: name.to_owned(),
-            kind: SpanKind::Internal,
-            duration_ms: Some(milliseconds(start.instant(), self.end.instant())),
-            start_time: start,
-            end_time: Some(self.end.clone()),
-            attributes: Map::new(),
-            events: Vec::new(),
-            status_code: StatusCode::Unset,
-            status_description: String::new(),
-        }
+        let duration = milliseconds(start.instant(), self.end.instant());
+        let mut span = SpanRecord::new(self.trace_id, id, parent, name, (start, self.end.clone()));
+        span.duration_ms = Some(duration);
+        span
     }
 
     /// A span that is known from its children alone.
     fn lost(&self, id: SpanId, first_child: Timestamp) -> SpanRecord {
         let mut span = self.span(id, Some(self.root_id), LOST_NAME, first_child.into());
-        set(&mut span.attributes, names::LOST, "true");
+        span.set(names::LOST, "true");
         span
     }
 
@@ -216,33 +204,25 @@ impl Writer {
         match open.event_type {
             EventType::LlmCall => {
                 span.kind = SpanKind::Client;
-                set(&mut span.attributes, names::OPERATION, "chat");
-                set(&mut span.attributes, names::REQUEST_MODEL, &open.name);
+                span.set(names::OPERATION, "chat");
+                span.set(names::REQUEST_MODEL, open.name.as_str());
             }
             EventType::ToolCall => {
-                set(&mut span.attributes, names::OPERATION, "execute_tool");
-                set(&mut span.attributes, names::TOOL_NAME, &open.name);
-                span.events
-                    .extend(open.arguments.as_ref().map(|arguments| SpanEvent {
-                        name: events::TOOL_ARGUMENTS.written().to_owned(),
-                        timestamp: open.start_time.clone(),
-                        attributes: Map::from_iter([(
-                            event_keys::ARGUMENTS.to_owned(),
-                            Value::from(arguments.to_string()),
-                        )]),
-                    }));
+                span.set(names::OPERATION, "execute_tool");
+                span.set(names::TOOL_NAME, open.name.as_str());
+                span.events.extend(open.arguments.as_ref().map(|arguments| {
+                    SpanEvent::new(events::TOOL_ARGUMENTS, open.start_time.clone())
+                        .with(event_keys::ARGUMENTS, arguments.to_string())
+                }));
             }
             _ => {
                 span.events.push(self.exception(SPAN_MESSAGE));
                 return span;
             }
         }
-        set(
-            &mut span.attributes,
-            names::STATUS,
-            RecordedStatus::Error.as_str(),
-        );
-        span.attributes.extend(error(SPAN_MESSAGE));
+        span.set(names::STATUS, RecordedStatus::Error.as_str());
+        span.set(names::ERROR_TYPE, INTERRUPTED);
+        span.set(names::ERROR_MESSAGE, SPAN_MESSAGE);
         span
     }
 
@@ -252,11 +232,10 @@ impl Writer {
         root.status_code = StatusCode::Error;
         RUN_MESSAGE.clone_into(&mut root.status_description);
         if meta.run_name.is_some() {
-            set(&mut root.attributes, names::RUN_NAME, name);
+            root.set(names::RUN_NAME, name);
         }
         for (key, value) in tags.iter() {
-            let key = format!("{}{key}", names::TAG_PREFIXES[0]);
-            root.attributes.insert(key, value.into());
+            root.set(format!("{}{key}", names::TAG_PREFIXES[0]), value);
         }
         for (name, count) in [
             (names::LLM_CALLS, counts.llm_calls),
@@ -264,28 +243,15 @@ impl Writer {
             (names::ERRORS, counts.errors),
             (names::LOOP_WARNINGS, counts.loop_warnings),
         ] {
-            root.attributes.insert(name.written().to_owned(), count.into());
+            root.set(name, count);
         }
         root.events.push(self.exception(RUN_MESSAGE));
         root
     }
 
     fn exception(&self, message: &str) -> SpanEvent {
-        SpanEvent {
-            name: events::EXCEPTION.written().to_owned(),
-            timestamp: self.end.clone(),
-            attributes: error(message),
-        }
+        SpanEvent::new(events::EXCEPTION, self.end.clone())
+            .with(names::ERROR_TYPE, INTERRUPTED)
+            .with(names::ERROR_MESSAGE, message)
     }
-}
-
-fn error(message: &str) -> Map<String, Value> {
-    let mut attributes = Map::new();
-    set(&mut attributes, names::ERROR_TYPE, INTERRUPTED);
-    set(&mut attributes, names::ERROR_MESSAGE, message);
-    attributes
-}
-
-fn set(attributes: &mut Map<String, Value>, name: Name, value: &str) {
-    attributes.insert(name.written().to_owned(), value.into());
 }
