@@ -5,6 +5,8 @@ use std::time::Duration;
 use opentelemetry_proto::tonic::logs::v1::ResourceLogs;
 use opentelemetry_proto::tonic::trace::v1::ResourceSpans;
 
+use tracer_sdk::format::SpanRecord;
+
 use crate::otlp::Repairs;
 
 /// Sink for decoded OTLP. Implementations are called from many threads and return when everything that they accepted is
@@ -26,6 +28,16 @@ pub trait OtlpSink: Send + Sync + 'static {
 
     /// Counts what of an accepted request was repaired or left out.
     fn note_repairs(&self, _repairs: &Repairs) {}
+}
+
+/// Sink for spans that are in the form of a run's log already, as the proxy makes them; it returns as [`OtlpSink`] does.
+pub trait SpanSink: Send + Sync + 'static {
+    /// Takes spans.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused`] when nothing of it was taken and the sender should try again.
+    fn accept(&self, spans: Vec<SpanRecord>) -> Result<Accepted, Refused>;
 }
 
 /// Result of an accepted request: OTLP's partial success.

@@ -9,10 +9,9 @@ use std::time::Duration;
 use opentelemetry_proto::tonic::logs::v1::ResourceLogs;
 use opentelemetry_proto::tonic::trace::v1::ResourceSpans;
 use parking_lot::Mutex;
-use serde_json::Value;
 use tracer_insight::text::counted;
 use tracer_runs::import::{ImportError, ImportedSpan, Importer, RunPhase, RunWriter, StagingLock};
-use tracer_sdk::format::{SpanEvent, SpanKind, SpanRecord, StatusCode, StoredTime, TraceId, names};
+use tracer_sdk::format::{SpanEvent, SpanRecord, StatusCode, TraceId, names};
 
 use super::clock::{Clock, SystemClock};
 use super::conversation::CodingAgent;
@@ -30,7 +29,7 @@ use super::placement::{
 use super::roots;
 use super::trace::Trace;
 use crate::otlp::Repairs;
-use crate::sink::{Accepted, OtlpSink, Refused};
+use crate::sink::{Accepted, OtlpSink, Refused, SpanSink};
 
 /// Interval in which runs that have ended are completed.
 const TICK: Duration = Duration::from_millis(250);
@@ -331,52 +330,32 @@ impl RunCollector {
     }
 
     fn root_of_command(&self, identity: &RunIdentity, ending: &RunEnding) -> SpanRecord {
-        let arguments = self.importer.redact_arguments(identity.arguments.iter().cloned());
-        let mut attributes = identity.attributes.clone();
-        attributes.extend(ending.attributes.clone());
-        if let Some(origin) = &identity.fork {
-            attributes.insert(FORKED_FROM.to_owned(), origin.run.to_string().into());
-            attributes.insert(FORK_AT.to_owned(), origin.at.into());
-        }
-        let mut set = |name: names::Name, value: Value| attributes.insert(name.written().to_owned(), value);
-        set(names::RUN_NAME, identity.name.as_str().into());
-        set(names::PLATFORM, platform().into());
-        set(
-            names::WORKING_DIRECTORY,
-            identity.working_directory.as_str().into(),
-        );
-        set(names::ARGUMENTS, arguments.into());
         let ended_at = ending.ended_at.max(identity.started_at);
-        let exception = ending.error.as_ref().map(|(error_type, message)| SpanEvent {
-            name: names::events::EXCEPTION.written().to_owned(),
-            timestamp: ended_at.into(),
-            attributes: [(names::ERROR_TYPE, error_type), (names::ERROR_MESSAGE, message)]
-                .map(|(name, text)| (name.written().to_owned(), text.as_str().into()))
-                .into_iter()
-                .chain(ending.error_attributes.clone())
-                .collect(),
-        });
-        SpanRecord {
-            trace_id: identity.trace_id,
-            span_id: identity.root_span_id,
-            parent_span_id: None,
-            name: identity.name.clone(),
-            kind: SpanKind::Internal,
-            start_time: StoredTime::from(identity.started_at),
-            end_time: Some(StoredTime::from(ended_at)),
-            duration_ms: None,
-            attributes,
-            status_code: match exception {
-                Some(_) => StatusCode::Error,
-                None => StatusCode::Ok,
-            },
-            status_description: ending
-                .error
-                .as_ref()
-                .map(|(_, message)| message.clone())
-                .unwrap_or_default(),
-            events: exception.into_iter().collect(),
+        let times = (identity.started_at, ended_at);
+        let name = identity.name.as_str();
+        let mut root = SpanRecord::new(identity.trace_id, identity.root_span_id, None, name, times);
+        root.attributes.clone_from(&identity.attributes);
+        root.attributes.extend(ending.attributes.clone());
+        if let Some(origin) = &identity.fork {
+            root.set(FORKED_FROM, origin.run.to_string());
+            root.set(FORK_AT, origin.at);
         }
+        root.set(names::RUN_NAME, name);
+        root.set(names::PLATFORM, platform());
+        root.set(names::WORKING_DIRECTORY, identity.working_directory.as_str());
+        let arguments = identity.arguments.iter().cloned();
+        root.set(names::ARGUMENTS, self.importer.redact_arguments(arguments));
+        root.status_code = StatusCode::Ok;
+        if let Some((error_type, message)) = &ending.error {
+            root.status_code = StatusCode::Error;
+            message.clone_into(&mut root.status_description);
+            let mut exception = SpanEvent::new(names::events::EXCEPTION, ended_at)
+                .with(names::ERROR_TYPE, error_type.as_str())
+                .with(names::ERROR_MESSAGE, message.as_str());
+            exception.attributes.extend(ending.error_attributes.clone());
+            root.events.push(exception);
+        }
+        root
     }
 
     /// Ends every run that has not ended, and gives what was done. Later requests are refused.
@@ -720,6 +699,13 @@ impl OtlpSink for RunCollector {
 
     fn note_repairs(&self, repairs: &Repairs) {
         self.totals.lock().summary.repaired += repairs.values;
+    }
+}
+
+impl SpanSink for RunCollector {
+    fn accept(&self, spans: Vec<SpanRecord>) -> Result<Accepted, Refused> {
+        let spans = spans.into_iter().map(ImportedSpan::new);
+        self.take(spans.map(|span| ReceivedSpan::new(span, None)).collect())
     }
 }
 

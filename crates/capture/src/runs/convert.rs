@@ -22,14 +22,14 @@ pub(super) const PARENT_IS_REMOTE: &str = "otel.parent_is_remote";
 
 /// A span with the IDs and times that it was sent with.
 #[derive(Debug)]
-pub(crate) struct ConvertedSpan {
-    pub(crate) record: SpanRecord,
+pub(super) struct ConvertedSpan {
+    pub(super) record: SpanRecord,
     /// It was sent without times: the moment of its arrival has to do.
     pub(super) lacks_times: bool,
 }
 
 /// The spans of a request, and how many of them have IDs that are none.
-pub(crate) fn convert_spans(request: Vec<ResourceSpans>) -> (Vec<ConvertedSpan>, u64) {
+pub(super) fn convert_spans(request: Vec<ResourceSpans>) -> (Vec<ConvertedSpan>, u64) {
     let mut converted = Vec::new();
     let mut rejected = 0;
     for of_resource in request {

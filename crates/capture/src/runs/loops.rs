@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use serde_json::{Map, json};
+use serde_json::json;
 use tracer_runs::import::ImportedSpan;
 use tracer_runs::{IndexedSpan, LogIndex, RunReader};
 use tracer_sdk::format::names::{EVENT_TYPE, event_keys, events, span_names};
-use tracer_sdk::format::{EventType, SpanEvent, SpanId, SpanKind, SpanRecord, StatusCode, StoredTime};
+use tracer_sdk::format::{EventType, SpanEvent, SpanId, SpanRecord};
 use tracer_sdk::loops::{self, Trail};
 use tracer_sdk::settings::Settings;
 
@@ -39,36 +39,19 @@ pub(super) fn warnings(run: &mut RunReader, root: SpanId, settings: &Settings) -
         };
         let ids: Vec<&str> = evidence.iter().map(|(_, id)| id.as_str()).collect();
         let id_parts: Vec<&[u8]> = ids.iter().map(|id| id.as_bytes()).collect();
-        let attributes = json!({
-            event_keys::PATTERN: warning.pattern,
-            event_keys::PATTERN_TYPE: warning.pattern_type.as_str(),
-            event_keys::PATTERN_LENGTH: warning.pattern_length,
-            event_keys::REPETITIONS: warning.repetitions,
-            event_keys::WINDOW_SIZE: warning.window_size,
-            event_keys::EVIDENCE_EVENT_IDS: json!(ids).to_string(),
-        });
-        let attribute = (
-            EVENT_TYPE.written().to_owned(),
-            EventType::LoopWarning.as_str().into(),
-        );
-        warnings.push(ImportedSpan::new(SpanRecord {
-            trace_id,
-            span_id: derived_span_id(&id_parts),
-            parent_span_id: Some(root),
-            name: span_names::LOOP_WARNING.to_owned(),
-            kind: SpanKind::Internal,
-            start_time: StoredTime::from(time),
-            end_time: Some(StoredTime::from(time)),
-            duration_ms: None,
-            attributes: Map::from_iter([attribute]),
-            status_code: StatusCode::Unset,
-            status_description: String::new(),
-            events: vec![SpanEvent {
-                name: events::LOOP_WARNING.written().to_owned(),
-                timestamp: time.into(),
-                attributes: attributes.as_object().cloned().unwrap_or_default(),
-            }],
-        }));
+        let event = SpanEvent::new(events::LOOP_WARNING, time)
+            .with(event_keys::PATTERN, warning.pattern)
+            .with(event_keys::PATTERN_TYPE, warning.pattern_type.as_str())
+            .with(event_keys::PATTERN_LENGTH, warning.pattern_length)
+            .with(event_keys::REPETITIONS, warning.repetitions)
+            .with(event_keys::WINDOW_SIZE, warning.window_size)
+            .with(event_keys::EVIDENCE_EVENT_IDS, json!(ids).to_string());
+        let id = derived_span_id(&id_parts);
+        let name = span_names::LOOP_WARNING;
+        let mut span = SpanRecord::new(trace_id, id, Some(root), name, (time, time));
+        span.set(EVENT_TYPE, EventType::LoopWarning.as_str());
+        span.events.push(event);
+        warnings.push(ImportedSpan::new(span));
     }
     warnings
 }

@@ -26,8 +26,6 @@ mod tests;
 pub use clock::{Clock, SystemClock};
 pub use collector::RunCollector;
 pub use conversation::CodingAgent;
-#[cfg(test)]
-pub(crate) use convert::convert_spans;
 pub use identity::{RunEnding, RunIdentity};
 pub(crate) use ids::{derived_span_id, derived_trace_id, random_span_id, random_trace_id, synthetic_root};
 pub(crate) use logs::conversation_run;

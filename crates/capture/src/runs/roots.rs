@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde_json::{Map, Value};
 use tracer_runs::import::{ImportError, ImportedSpan, LogShape, RunWriter};
-use tracer_sdk::format::{SpanId, SpanKind, SpanRecord, StatusCode, StoredTime, Timestamp, names};
+use tracer_sdk::format::{SpanId, SpanRecord, StatusCode, Timestamp, names};
 use tracer_sdk::settings::Settings;
 
 use super::attributes::text;
@@ -152,25 +152,16 @@ fn choose_root(entries: &BTreeMap<SpanId, TopSpan>, synthetic: SpanId) -> SpanId
 
 fn adopt(span: &mut SpanRecord) {
     if let Some(parent) = span.parent_span_id.take() {
-        let attributes = &mut span.attributes;
-        attributes.insert(
-            names::SOURCE_PARENT.written().to_owned(),
-            parent.to_string().into(),
-        );
-        attributes.insert(names::ADOPTED.written().to_owned(), true.into());
+        span.set(names::SOURCE_PARENT, parent.to_string());
+        span.set(names::ADOPTED, true);
     }
 }
 
 /// Puts a span under `root`, with a mark, and its parent as it was sent.
 pub(super) fn put_under(span: &mut SpanRecord, root: SpanId, synthetic: SpanId) {
-    let attributes = &mut span.attributes;
-    if let Some(parent) = span.parent_span_id.filter(|parent| *parent != synthetic) {
-        attributes.insert(
-            names::SOURCE_PARENT.written().to_owned(),
-            parent.to_string().into(),
-        );
-    }
-    attributes.insert(names::ORPHAN.written().to_owned(), true.into());
+    let sent = span.parent_span_id.filter(|parent| *parent != synthetic);
+    span.set(names::SOURCE_PARENT, sent.map(|parent| parent.to_string()));
+    span.set(names::ORPHAN, true);
     span.parent_span_id = Some(root);
 }
 
@@ -216,29 +207,13 @@ fn synthetic_span(
 ) -> SpanRecord {
     let start = run.first_start().unwrap_or(Timestamp::from_unix_microseconds(0));
     let end = run.last_end().unwrap_or(start);
-    let mut attributes = Map::new();
-    attributes.insert(names::SYNTHETIC.written().to_owned(), true.into());
-    attributes.insert(names::RUN_NAME.written().to_owned(), name.into());
-    if let Some(service) = entries.values().find_map(|entry| entry.service.clone()) {
-        attributes.insert("service.name".to_owned(), service.into());
+    let mut span = SpanRecord::new(run.trace_id(), id, None, name, (start, end));
+    span.set(names::SYNTHETIC, true);
+    span.set(names::RUN_NAME, name);
+    let service = entries.values().find_map(|entry| entry.service.as_deref());
+    span.set("service.name", service);
+    if entries.values().all(|entry| entry.is_failed) {
+        span.status_code = StatusCode::Error;
     }
-    let all_failed = entries.values().all(|entry| entry.is_failed);
-    SpanRecord {
-        trace_id: run.trace_id(),
-        span_id: id,
-        parent_span_id: None,
-        name: name.to_owned(),
-        kind: SpanKind::Internal,
-        start_time: StoredTime::from(start),
-        end_time: Some(StoredTime::from(end)),
-        duration_ms: None,
-        attributes,
-        events: Vec::new(),
-        status_code: if all_failed {
-            StatusCode::Error
-        } else {
-            StatusCode::Unset
-        },
-        status_description: String::new(),
-    }
+    span
 }

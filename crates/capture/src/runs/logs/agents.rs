@@ -42,21 +42,9 @@ pub(super) fn convert(agent: CodingAgent, event: &LogEvent) -> Option<SpanRecord
     let parent = session.map(synthetic_root).or(event.span_id);
     let span_id = derived_span_id(&[b"tracer.log", &run.to_hex(), name.as_bytes(), &identity(event)]);
     let mut span = span_of_event(event, run, span_id, parent, name);
-    span.attributes.extend(event.attributes.clone());
-    span.attributes.insert(FROM_LOG.to_owned(), name.into());
-    // The name stays in the mark; under its own key readers would take it for the event itself.
-    span.attributes.remove("event.name");
-    if let Some(Value::Object(body)) = &event.body {
-        for (key, value) in body {
-            span.attributes
-                .entry(key.clone())
-                .or_insert_with(|| value.clone());
-        }
-    }
-    if let Some(trace_id) = event.trace_id {
-        let key = names::SOURCE_TRACE.written().to_owned();
-        span.attributes.insert(key, trace_id.to_string().into());
-    }
+    span.attributes.extend(event.all_attributes());
+    span.set(FROM_LOG, name);
+    span.set(names::SOURCE_TRACE, event.trace_id.map(|trace| trace.to_string()));
     match kind {
         AgentEventKind::ModelCall => model_call(agent, &mut span),
         AgentEventKind::FailedModelCall => {
@@ -130,8 +118,13 @@ fn is_failed_request(attributes: &Map<String, Value>) -> bool {
         || text(attributes, "error.message").is_some()
 }
 
-/// The names that OpenTelemetry has for what the agents call otherwise, the first that is there.
-const MODEL_NUMBERS: [(&str, &[&str]); 3] = [
+/// The names that OpenTelemetry has for the counts that the agents call otherwise, the first that is there: input, output,
+/// what of the input was read from a cache and written to it, what of the output is reasoning.
+const MODEL_NUMBERS: [(&str, &[&str]); 5] = [
+    (
+        "gen_ai.usage.input_tokens",
+        &["input_tokens", "input_token_count"],
+    ),
     (
         "gen_ai.usage.output_tokens",
         &["output_tokens", "output_token_count"],
@@ -145,89 +138,72 @@ const MODEL_NUMBERS: [(&str, &[&str]); 3] = [
         ],
     ),
     (
+        "gen_ai.usage.cache_creation.input_tokens",
+        &["cache_creation_tokens"],
+    ),
+    (
         "gen_ai.usage.reasoning.output_tokens",
         &["reasoning_token_count", "thoughts_token_count"],
     ),
 ];
-const CREATED: &str = "cache_creation_tokens";
+
+/// A count with those that its agent counts apart from it.
+fn with_apart(count: Option<u64>, apart: &[Option<u64>]) -> Option<u64> {
+    let apart = apart.iter().flatten();
+    Some(apart.fold(count?, |sum, more| sum.saturating_add(*more)))
+}
 
 fn model_call(agent: CodingAgent, span: &mut SpanRecord) {
     lengthen(span);
     span.kind = SpanKind::Client;
-    let attributes = &mut span.attributes;
-    let sent_input = ["input_tokens", "input_token_count"]
-        .iter()
-        .find_map(|key| number(attributes, key));
-    let input = match agent {
-        // Anthropic counts what is cached apart from the input.
-        CodingAgent::ClaudeCode => sent_input.map(|input| {
-            let cached = [CREATED, "cache_read_tokens"]
-                .iter()
-                .filter_map(|key| number(attributes, key));
-            cached.fold(input, u64::saturating_add)
-        }),
-        CodingAgent::Codex | CodingAgent::GeminiCli => sent_input,
-    };
-    let mut set = Vec::new();
-    set.extend(input.map(|input| ("gen_ai.usage.input_tokens", Value::from(input))));
-    for (name, keys) in MODEL_NUMBERS {
-        let found = keys.iter().find_map(|key| number(attributes, key));
-        set.extend(found.map(|count| (name, Value::from(count))));
-    }
-    if let Some(created) = number(attributes, CREATED) {
-        set.push(("gen_ai.usage.cache_creation.input_tokens", created.into()));
-    }
-    if agent == CodingAgent::GeminiCli
-        && let (Some(output), Some(thoughts)) = (
-            number(attributes, "output_token_count"),
-            number(attributes, "thoughts_token_count"),
-        )
-    {
-        // Gemini counts thoughts apart from the answer.
-        set.push((
-            "gen_ai.usage.output_tokens",
-            output.saturating_add(thoughts).into(),
-        ));
-    }
-    // Under their own names the same numbers would be read once more.
-    let replaced = MODEL_NUMBERS.iter().flat_map(|(_, keys)| *keys);
-    for key in replaced.chain(&["input_tokens", "input_token_count", CREATED]) {
-        attributes.remove(*key);
-    }
-    for (name, value) in set {
-        attributes.insert(name.to_owned(), value);
-    }
-    attributes.insert("gen_ai.operation.name".to_owned(), "chat".into());
-    attributes.insert("gen_ai.provider.name".to_owned(), agent.provider().into());
-    if let Some(model) = text(attributes, "model").map(str::to_owned) {
-        span.name = format!("chat {model}");
-        // The Gemini CLI names the model that answered.
-        if agent == CodingAgent::GeminiCli && attributes.contains_key("gen_ai.usage.output_tokens") {
-            attributes.insert("gen_ai.response.model".to_owned(), model.as_str().into());
+    let first = |keys: &[&str]| keys.iter().find_map(|key| number(&span.attributes, key));
+    let counts = MODEL_NUMBERS.map(|(_, keys)| first(keys));
+    let [input, output, read, created, reasoning] = counts;
+    let counts = match agent {
+        // Anthropic counts what is cached apart from the input, Gemini thoughts apart from the answer.
+        CodingAgent::ClaudeCode => {
+            let input = with_apart(input, &[read, created]);
+            [input, output, read, created, reasoning]
         }
-        attributes.insert("gen_ai.request.model".to_owned(), model.into());
-    } else {
-        "chat".clone_into(&mut span.name);
+        CodingAgent::Codex => counts,
+        CodingAgent::GeminiCli => {
+            let output = with_apart(output, &[reasoning]);
+            [input, output, read, created, reasoning]
+        }
+    };
+    // Under their own names the same numbers would be read once more.
+    for key in MODEL_NUMBERS.iter().flat_map(|(_, keys)| *keys) {
+        span.attributes.remove(*key);
     }
-    if let Some(id) = text(attributes, REQUEST_ID).map(str::to_owned) {
-        attributes.insert("gen_ai.response.id".to_owned(), id.into());
+    for ((name, _), count) in MODEL_NUMBERS.iter().zip(counts) {
+        span.set(*name, count);
     }
-    if let Some(response) = text(attributes, "response_text").map(str::to_owned) {
-        attributes.remove("response_text");
-        attributes.insert(
-            "gen_ai.output.messages".to_owned(),
-            message("assistant", &response),
-        );
+    span.set("gen_ai.operation.name", "chat");
+    span.set("gen_ai.provider.name", agent.provider());
+    let owned = |key: &str| text(&span.attributes, key).map(str::to_owned);
+    let (model, id) = (owned("model"), owned(REQUEST_ID));
+    let answer = owned("response_text").map(|text| message("assistant", &text));
+    span.name = match &model {
+        Some(model) => format!("chat {model}"),
+        None => "chat".to_owned(),
+    };
+    // The Gemini CLI names the model that answered.
+    if agent == CodingAgent::GeminiCli && span.attributes.contains_key("gen_ai.usage.output_tokens") {
+        span.set("gen_ai.response.model", model.as_deref());
     }
-    if let Some(reasons) = attributes.get("finish_reasons").cloned() {
-        attributes.insert("gen_ai.response.finish_reasons".to_owned(), reasons);
+    span.set("gen_ai.request.model", model);
+    span.set("gen_ai.response.id", id);
+    if answer.is_some() {
+        span.attributes.remove("response_text");
+        span.set("gen_ai.output.messages", answer);
     }
+    let reasons = span.attributes.get("finish_reasons").cloned();
+    span.set("gen_ai.response.finish_reasons", reasons);
 }
 
 fn tool_call(span: &mut SpanRecord) {
     lengthen(span);
-    let attributes = &mut span.attributes;
-    attributes.insert("gen_ai.operation.name".to_owned(), "execute_tool".into());
+    span.set("gen_ai.operation.name", "execute_tool");
     for (name, keys) in [
         ("gen_ai.tool.name", ["tool_name", "function_name"].as_slice()),
         ("gen_ai.tool.call.id", &["tool_use_id", "call_id"]),
@@ -237,19 +213,14 @@ fn tool_call(span: &mut SpanRecord) {
         ),
         ("gen_ai.tool.call.result", &["output"]),
     ] {
-        let found = keys.iter().find_map(|key| {
-            attributes
-                .remove(*key)
-                .filter(|value| *value != Value::String(String::new()))
-        });
-        if let Some(value) = found {
-            attributes.insert(name.to_owned(), value);
-        }
+        let mut sent = keys.iter().filter_map(|key| span.attributes.remove(*key));
+        let found = sent.find(|value| value != "");
+        span.set(name, found);
     }
-    if let Some(tool) = text(attributes, "gen_ai.tool.name") {
+    if let Some(tool) = text(&span.attributes, "gen_ai.tool.name") {
         span.name = format!("execute_tool {tool}");
     }
-    let is_failed = match attributes.get("success") {
+    let is_failed = match span.attributes.get("success") {
         Some(Value::Bool(success)) => !success,
         Some(Value::String(success)) => success == "false",
         _ => false,
@@ -282,7 +253,5 @@ fn fail(span: &mut SpanRecord) {
         number(&span.attributes, "status_code").or(number(&span.attributes, "http.response.status_code"));
     let error_type = find(&["error_type", "error.type"]).or(status.map(|status| status.to_string()));
     span.status_description = message.unwrap_or_default();
-    if let Some(error_type) = error_type {
-        span.attributes.insert("error.type".to_owned(), error_type.into());
-    }
+    span.set("error.type", error_type);
 }

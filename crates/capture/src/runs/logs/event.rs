@@ -32,6 +32,24 @@ impl LogEvent {
         text(&self.context, "otel.scope.name").unwrap_or_default()
     }
 
+    /// Its attributes without its name, which readers would take for the event itself.
+    pub(super) fn named_attributes(&self) -> Map<String, Value> {
+        let mut attributes = self.attributes.clone();
+        attributes.remove("event.name");
+        attributes
+    }
+
+    /// The same, with the members of its body that are not among them.
+    pub(super) fn all_attributes(&self) -> Map<String, Value> {
+        let mut attributes = self.named_attributes();
+        if let Some(Value::Object(body)) = &self.body {
+            for (key, value) in body {
+                attributes.entry(key.clone()).or_insert_with(|| value.clone());
+            }
+        }
+        attributes
+    }
+
     /// Hash that tells it from another record of the same time.
     pub(super) fn content_hash(&self) -> [u8; 32] {
         // Objects are sorted by key.

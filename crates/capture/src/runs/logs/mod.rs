@@ -9,7 +9,7 @@ mod event;
 
 use opentelemetry_proto::tonic::logs::v1::ResourceLogs;
 use serde_json::Value;
-use tracer_sdk::format::{SpanEvent, SpanId, SpanKind, SpanRecord, StatusCode, Timestamp, TraceId, names};
+use tracer_sdk::format::{SpanEvent, SpanId, SpanKind, SpanRecord, Timestamp, TraceId, names};
 
 use super::attributes::text;
 use super::conversation::CodingAgent;
@@ -90,22 +90,19 @@ fn event_for_span(event: &LogEvent) -> Option<SpanRecord> {
         ]))
     };
     let parent = event.span_id.or_else(by_response)?;
-    let hash = event.content_hash();
     let span_id = derived_span_id(&[
         b"tracer.log_event",
         &trace_id.to_hex(),
         &parent.to_hex(),
         event.name.as_bytes(),
-        &event.time.to_string().into_bytes(),
-        &hash,
+        event.time.to_string().as_bytes(),
+        &event.content_hash(),
     ]);
     let mut span = span_of_event(event, trace_id, span_id, Some(parent), "log event");
-    span.attributes.insert(EVENT_FOR_PARENT.to_owned(), true.into());
+    span.set(EVENT_FOR_PARENT, true);
     // It goes where the spans of its session go.
     for key in ["session.id", "conversation.id", "gen_ai.conversation.id"] {
-        if let Some(id) = event.attributes.get(key) {
-            span.attributes.insert(key.to_owned(), id.clone());
-        }
+        span.set(key, event.attributes.get(key).cloned());
     }
     span.events.push(span_event(event, span_id));
     Some(span)
@@ -129,39 +126,30 @@ fn call_of_details(agent: CodingAgent, event: &LogEvent) -> Option<SpanRecord> {
         b"tracer.log",
         &run.to_hex(),
         event.name.as_bytes(),
-        &event.time.to_string().into_bytes(),
+        event.time.to_string().as_bytes(),
         &event.content_hash(),
     ]);
     let model = text(&event.attributes, "gen_ai.request.model").unwrap_or_default();
     let name = format!("chat {model}");
     let mut span = span_of_event(event, run, span_id, Some(synthetic_root(run)), name.trim_end());
     span.kind = SpanKind::Client;
-    span.attributes.extend(event.attributes.clone());
-    span.attributes.remove("event.name");
+    span.attributes.extend(event.named_attributes());
     Some(span)
 }
 
 /// A log record as the event of a span.
 fn span_event(event: &LogEvent, id: SpanId) -> SpanEvent {
-    let mut attributes = event.attributes.clone();
-    attributes.remove("event.name");
-    match &event.body {
-        Some(Value::Object(body)) => {
-            for (key, value) in body {
-                attributes.entry(key.clone()).or_insert_with(|| value.clone());
-            }
-        }
-        Some(Value::Null) | None => {}
-        Some(other) => {
-            attributes.entry("content").or_insert_with(|| other.clone());
-        }
+    let mut span_event = SpanEvent::new(event.name.as_str(), event.time);
+    span_event.attributes = event.all_attributes();
+    if let Some(other) = event
+        .body
+        .as_ref()
+        .filter(|body| !body.is_object() && !body.is_null())
+    {
+        let content = span_event.attributes.entry("content");
+        content.or_insert_with(|| other.clone());
     }
-    attributes.insert(LOG_ID.to_owned(), id.to_string().into());
-    SpanEvent {
-        name: event.name.clone(),
-        timestamp: event.time.into(),
-        attributes,
-    }
+    span_event.with(LOG_ID, id.to_string())
 }
 
 /// A span without a length at the time of an event, which says where it comes from.
@@ -172,22 +160,10 @@ fn span_of_event(
     parent_span_id: Option<SpanId>,
     name: &str,
 ) -> SpanRecord {
-    let mut attributes = event.context.clone();
-    attributes.insert(FROM_LOG.to_owned(), event.name.as_str().into());
-    SpanRecord {
-        trace_id,
-        span_id,
-        parent_span_id,
-        name: name.to_owned(),
-        kind: SpanKind::Internal,
-        start_time: event.time.into(),
-        end_time: Some(event.time.into()),
-        duration_ms: Some(0),
-        attributes,
-        events: Vec::new(),
-        status_code: StatusCode::Unset,
-        status_description: String::new(),
-    }
+    let mut span = SpanRecord::new(trace_id, span_id, parent_span_id, name, (event.time, event.time));
+    span.attributes.clone_from(&event.context);
+    span.set(FROM_LOG, event.name.as_str());
+    span
 }
 
 /// A text as a message of OpenTelemetry's.
