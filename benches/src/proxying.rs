@@ -11,9 +11,8 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tracer_capture::OtlpSink;
 use tracer_capture::cassette::Replay;
-use tracer_capture::proxy::{ModelProxy, ProxyContext};
+use tracer_capture::proxy::{ModelProxy, ProxiedRuns, ProxyOptions};
 use tracer_capture::runs::{CollectorOptions, RunCollector, RunIdentity, TraceRuns};
 use tracer_sdk::settings::Settings;
 
@@ -58,16 +57,13 @@ pub fn measure(plan: &ProxyPlan) -> Result<String, Box<dyn Error>> {
     let mut options = CollectorOptions::new(&settings);
     options.into = TraceRuns::OneRun(identity.clone());
     let collector = RunCollector::open(options)?;
-    let context = ProxyContext {
-        trace_id: identity.trace_id,
-        root_span_id: identity.root_span_id,
-    };
+    let runs = ProxiedRuns::One((&identity).into());
     let upstream = format!("http://{provider}/v1");
-    let sink: Arc<dyn OtlpSink> = Arc::clone(&collector) as Arc<dyn OtlpSink>;
     let proxy = ModelProxy::start(
-        context,
+        runs,
         |name| (name == "OPENAI_BASE_URL").then(|| upstream.clone()),
-        sink,
+        Some(Arc::clone(&collector) as _),
+        ProxyOptions::default(),
     )?;
     let base = format!("{}/openai/v1", proxy.base());
     let path = base

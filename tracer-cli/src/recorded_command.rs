@@ -155,17 +155,17 @@ pub(crate) fn report(recorded: &FinishedRecording, session: &mut Session) -> Res
         .and_then(|trace_id| store.select(Some(&trace_id.to_string())).ok())
         .map(|directory| short_id(&store, &directory));
     session.ui.remark_line(&summary(recorded, id.as_deref()));
-    if recorded.unforwarded > 0 {
+    if recorded.received.unforwarded_requests > 0 {
         let note = format!(
             "tracer: the endpoint of the environment did not take {}",
-            counted(recorded.unforwarded, "request")
+            counted(recorded.received.unforwarded_requests, "request")
         );
         session.ui.warn(note);
     }
-    if recorded.unforwarded_grpc > 0 {
+    if recorded.received.unforwarded_grpc_requests > 0 {
         let note = format!(
             "tracer: {} came by gRPC, which is not passed on to the endpoint of the environment",
-            counted(recorded.unforwarded_grpc, "request")
+            counted(recorded.received.unforwarded_grpc_requests, "request")
         );
         session.ui.warn(note);
     }

@@ -2,7 +2,7 @@
 //!
 //! Spans and logs that other programs send become runs, and runs are sent on (`docs/spec/capture.md`).
 //!
-//! OTLP comes in over HTTP and gRPC, or from files; [`OtlpSink`] is the seam between the wire and the runs.
+//! OTLP comes in over HTTP and gRPC, or from files; [`OtlpSink`] and [`SpanSink`] are the seam between the wire and the runs.
 
 pub mod cassette;
 mod cause;
@@ -21,4 +21,4 @@ pub mod sessions;
 mod sink;
 
 pub use loopback::is_loopback_host;
-pub use sink::{Accepted, OtlpSink, Refused};
+pub use sink::{Accepted, OtlpSink, Refused, SpanSink};

@@ -3,8 +3,6 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use opentelemetry_proto::tonic::logs::v1::ResourceLogs;
-use opentelemetry_proto::tonic::trace::v1::ResourceSpans;
 use tracer_insight::units;
 use tracer_sdk::settings::{self, Config};
 
@@ -13,9 +11,8 @@ use super::file::Cassette;
 use super::keeping::Scrubbing;
 use super::replayer::{ReplayOptions, ReplayOutcome, Replayer};
 use crate::exchange::Responder;
-use crate::proxy::{ModelProxy, ProxyContext, ProxyError, ProxyHooks};
+use crate::proxy::{ModelProxy, ProxiedRuns, ProxyError, ProxyOptions};
 use crate::runs::RunIdentity;
-use crate::sink::{Accepted, OtlpSink, Refused};
 
 /// A test could not be given its cassette.
 #[derive(Debug, thiserror::Error)]
@@ -81,12 +78,14 @@ impl Replay {
         let directory = std::env::current_dir().unwrap_or_default();
         let scrubbing = Scrubbing::of_program(&settings, &directory);
         let replayer = Arc::new(Replayer::new(cassette, scrubbing, options));
-        let hooks = ProxyHooks {
+        let options = ProxyOptions {
             responder: Some(Arc::clone(&replayer) as Arc<dyn Responder>),
             is_offline: true,
-            ..ProxyHooks::default()
+            ..ProxyOptions::default()
         };
-        let proxy = ModelProxy::start_with(no_run(), |_| None, Arc::new(Nowhere), hooks)?;
+        // The calls of a test belong to a run that is never written.
+        let run = RunIdentity::new("test", units::now());
+        let proxy = ModelProxy::start(ProxiedRuns::One((&run).into()), |_| None, None, options)?;
         Ok(Self {
             replayer,
             proxy: Some(proxy),
@@ -139,26 +138,5 @@ impl Drop for Replay {
             outcome.cassette.display(),
             problems.join("\n")
         );
-    }
-}
-
-/// Context of a run that is never written: the calls of a test belong to it.
-fn no_run() -> ProxyContext {
-    let identity = RunIdentity::new("test", units::now());
-    ProxyContext {
-        trace_id: identity.trace_id,
-        root_span_id: identity.root_span_id,
-    }
-}
-
-struct Nowhere;
-
-impl OtlpSink for Nowhere {
-    fn accept_spans(&self, _: Vec<ResourceSpans>) -> Result<Accepted, Refused> {
-        Ok(Accepted::default())
-    }
-
-    fn accept_logs(&self, _: Vec<ResourceLogs>) -> Result<Accepted, Refused> {
-        Ok(Accepted::default())
     }
 }

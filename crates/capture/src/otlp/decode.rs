@@ -80,6 +80,8 @@ pub enum DecodeError {
 pub struct DecodedRequest<T> {
     /// The spans or the log records of each resource.
     pub resources: Vec<T>,
+    /// Number of spans or log records.
+    pub items: usize,
     /// Repairs of values that were not as OTLP writes them.
     pub repairs: Repairs,
 }
@@ -107,7 +109,7 @@ pub fn decode_spans(encoding: Encoding, body: &[u8]) -> Result<DecodedRequest<Re
     // The reason is determined only after a failure.
     let are_logs = || match encoding {
         Encoding::Protobuf => {
-            ExportLogsServiceRequest::decode(body).is_ok_and(|request| has_records(&request))
+            ExportLogsServiceRequest::decode(body).is_ok_and(|request| records(&request) > 0)
         }
         Encoding::Json => schema::LOGS.is_among(&json::keys(body)),
     };
@@ -115,20 +117,25 @@ pub fn decode_spans(encoding: Encoding, body: &[u8]) -> Result<DecodedRequest<Re
         Ok((_, repairs)) if repairs.values > 0 && are_logs() => Err(DecodeError::LogsAmongSpans),
         Ok((request, repairs)) => {
             let resources = request.resource_spans;
-            let (spans, with_ids) = counts(&resources);
-            match spans {
-                _ if with_ids > 0 => Ok(DecodedRequest { resources, repairs }),
+            let (items, with_ids) = counts(&resources);
+            let decoded = DecodedRequest {
+                resources,
+                items,
+                repairs,
+            };
+            match items {
+                _ if with_ids > 0 => Ok(decoded),
                 0 => without_items(
                     encoding,
                     body,
-                    DecodedRequest { resources, repairs },
+                    decoded,
                     &schema::SPANS,
                     are_logs()
                         .then_some(DecodeError::LogsAmongSpans)
                         .filter(|_| encoding == Encoding::Json),
                 ),
                 _ if are_logs() => Err(DecodeError::LogsAmongSpans),
-                _ => Err(DecodeError::NoIds(spans)),
+                _ => Err(DecodeError::NoIds(items)),
             }
         }
         Err(_) if are_logs() => Err(DecodeError::LogsAmongSpans),
@@ -152,10 +159,12 @@ pub fn decode_logs(encoding: Encoding, body: &[u8]) -> Result<DecodedRequest<Res
     match decoded {
         Ok((_, repairs)) if repairs.values > 0 && are_spans() => Err(DecodeError::SpansAmongLogs),
         Ok((request, repairs)) => {
-            let has_records = has_records(&request);
-            let resources = request.resource_logs;
-            let decoded = DecodedRequest { resources, repairs };
-            if has_records {
+            let decoded = DecodedRequest {
+                items: records(&request),
+                resources: request.resource_logs,
+                repairs,
+            };
+            if decoded.items > 0 {
                 return Ok(decoded);
             }
             without_items(
@@ -235,12 +244,10 @@ pub(super) fn counts(resource_spans: &[ResourceSpans]) -> (usize, usize) {
         })
 }
 
-fn has_records(request: &ExportLogsServiceRequest) -> bool {
-    let mut scopes = request
-        .resource_logs
-        .iter()
-        .flat_map(|resource| &resource.scope_logs);
-    scopes.any(|scope| !scope.log_records.is_empty())
+fn records(request: &ExportLogsServiceRequest) -> usize {
+    let resources = request.resource_logs.iter();
+    let scopes = resources.flat_map(|resource| &resource.scope_logs);
+    scopes.map(|scope| scope.log_records.len()).sum()
 }
 
 #[cfg(test)]

@@ -3,27 +3,25 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::{Duration, SystemTime};
 
-use opentelemetry_proto::tonic::common::v1::any_value;
-use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span};
 use serde_json::{Value, json};
-use tracer_sdk::format::SpanRecord;
+use tracer_sdk::format::{SpanId, SpanRecord};
 use tracer_sdk::loops::{self, Trail};
 use tracer_sdk::spans_to_events;
 
-use super::ProxyContext;
 use super::conversations::{Conversations, RequestPlace, WireCall};
 use super::exchange::{Exchange, ModelCall};
 use super::history::History;
 use super::run_groups::RunGroups;
 use super::stream_usage::StreamUsage;
+use super::{ProxiedRuns, ProxyContext};
 use crate::exchange::ExchangeEnd;
-use crate::runs::{convert_spans, random_span_id};
+use crate::runs::random_span_id;
 use tracer_providers::ModelApi;
 
 /// A run whose requests are recorded when they end.
 struct Wire {
     run: RunGroups,
-    spans: Vec<Span>,
+    spans: Vec<SpanRecord>,
 }
 
 /// When a request came and when its answer had come, in milliseconds.
@@ -36,7 +34,7 @@ impl Wire {
             root_span_id: "02".repeat(8).parse().unwrap(),
         };
         Self {
-            run: RunGroups::one(context),
+            run: RunGroups::new(ProxiedRuns::One(context)),
             spans: Vec::new(),
         }
     }
@@ -91,36 +89,31 @@ impl Wire {
         self.spans.extend(self.run.spans(&exchange, Some((api, &call))));
     }
 
-    fn finish(mut self) -> Vec<Span> {
+    fn finish(mut self) -> Vec<SpanRecord> {
         self.spans.extend(self.run.finish());
         self.spans
     }
 }
 
-fn text(span: &Span, key: &str) -> Option<String> {
-    let in_events = span.events.iter().flat_map(|event| &event.attributes);
-    let found = span
-        .attributes
-        .iter()
-        .chain(in_events)
-        .find(|attribute| attribute.key == key)?;
-    Some(match found.value.as_ref()?.value.as_ref()? {
-        any_value::Value::StringValue(text) => text.clone(),
-        any_value::Value::IntValue(number) => number.to_string(),
-        other => format!("{other:?}"),
+fn text(span: &SpanRecord, key: &str) -> Option<String> {
+    let in_events = span.events.iter().map(|event| &event.attributes);
+    let mut attributes = [&span.attributes].into_iter().chain(in_events);
+    Some(match attributes.find_map(|attributes| attributes.get(key))? {
+        Value::String(text) => text.clone(),
+        value => value.to_string(),
     })
 }
 
-fn is_tool(span: &Span) -> bool {
+fn is_tool(span: &SpanRecord) -> bool {
     text(span, "tracer.derived").is_some()
 }
 
-fn is_row(span: &Span) -> bool {
+fn is_row(span: &SpanRecord) -> bool {
     text(span, "tracer.inferred").as_deref() == Some("span")
 }
 
 /// The arguments and the result of each tool, sorted.
-fn tools(spans: &[Span]) -> Vec<(String, Option<String>)> {
+fn tools(spans: &[SpanRecord]) -> Vec<(String, Option<String>)> {
     let tools = spans.iter().filter(|span| is_tool(span));
     let mut tools: Vec<_> = tools
         .map(|span| (text(span, "args").unwrap(), text(span, "result")))
@@ -130,7 +123,7 @@ fn tools(spans: &[Span]) -> Vec<(String, Option<String>)> {
 }
 
 /// The conversation of each model call, in the order recorded.
-fn threads(spans: &[Span]) -> Vec<String> {
+fn threads(spans: &[SpanRecord]) -> Vec<String> {
     spans
         .iter()
         .filter(|span| !is_tool(span) && !is_row(span))
@@ -139,8 +132,7 @@ fn threads(spans: &[Span]) -> Vec<String> {
 }
 
 /// How many failed calls of models no other call tries again.
-fn failed_for_good(spans: &[Span]) -> usize {
-    let hex = |id: &[u8]| format!("{:016x}", u64::from_be_bytes(id.try_into().unwrap()));
+fn failed_for_good(spans: &[SpanRecord]) -> usize {
     let retried: HashSet<String> = spans
         .iter()
         .filter_map(|span| text(span, "tracer.retry_of"))
@@ -149,7 +141,7 @@ fn failed_for_good(spans: &[Span]) -> usize {
         .iter()
         .filter(|span| !is_tool(span) && text(span, "tracer.error_type").is_some());
     failed
-        .filter(|span| !retried.contains(&hex(&span.span_id)))
+        .filter(|span| !retried.contains(&span.span_id.to_string()))
         .count()
 }
 
@@ -582,12 +574,7 @@ fn each_of_several_hedges_names_the_one_before() {
     wire.ask((6, 30), &request, &talk.says("Cold."));
     let spans = wire.finish();
     let named = |at: usize| text(&spans[at], "tracer.retry_of");
-    let id = |at: usize| {
-        let bytes = <[u8; 8]>::try_from(&*spans[at].span_id).unwrap();
-        tracer_sdk::format::SpanId::from_u64(u64::from_be_bytes(bytes))
-            .unwrap()
-            .to_string()
-    };
+    let id = |at: usize| spans[at].span_id.to_string();
     assert_eq!((named(1), named(2)), (Some(id(0)), Some(id(1))));
 }
 
@@ -617,7 +604,7 @@ fn rows(twice: &[[Times; 2]], once: &[Times]) -> Vec<String> {
         let mut calls = spans
             .iter()
             .filter(|span| !is_row(span) && text(span, "tracer.thread") == number);
-        let start = |span: &Span| span.start_time_unix_nano / 1_000;
+        let start = |span: &SpanRecord| span.start_time.instant();
         assert!(calls.all(|call| start(row) < start(call)), "{row:?}");
     }
     rows.map(|row| row.name.clone()).collect()
@@ -794,14 +781,18 @@ fn a_conversation_in_a_tool_is_below_it() {
     main.brings(&["Deep.".to_owned(), "Wide.".to_owned()]);
     wire.ask((200, 210), &main.request(), &main.says("There."));
     let spans = wire.finish();
-    let names: HashMap<&[u8], String> = spans
+    let names: HashMap<SpanId, String> = spans
         .iter()
-        .map(|span| (&*span.span_id, text(span, "args").unwrap_or_default()))
+        .map(|span| (span.span_id, text(span, "args").unwrap_or_default()))
         .collect();
     let above: Vec<&str> = spans
         .iter()
         .filter(|span| !is_tool(span) && !is_row(span))
-        .map(|span| names.get(&*span.parent_span_id).map_or("root", String::as_str))
+        .map(|span| {
+            names
+                .get(&span.parent_span_id.unwrap())
+                .map_or("root", String::as_str)
+        })
         .collect();
     let of = |place: &str| json!({"city": place}).to_string();
     assert_eq!(
@@ -933,19 +924,9 @@ fn generated_programs_are_understood() {
 }
 
 /// The evidence of each loop of a run whose reports are these: the conversations of its calls.
-fn looping_conversations(spans: Vec<Span>) -> Vec<Vec<u64>> {
-    let request = ResourceSpans {
-        scope_spans: vec![ScopeSpans {
-            spans,
-            ..ScopeSpans::default()
-        }],
-        ..ResourceSpans::default()
-    };
-    let (converted, rejected) = convert_spans(vec![request]);
-    assert_eq!(rejected, 0);
-    let spans: Vec<SpanRecord> = converted.into_iter().map(|span| span.record).collect();
+fn looping_conversations(spans: &[SpanRecord]) -> Vec<Vec<u64>> {
     let (mut trail, mut conversations) = (Trail::default(), Vec::new());
-    for record in spans_to_events(&spans) {
+    for record in spans_to_events(spans) {
         let before = trail.entries().len();
         trail.take(&record, &loops::of_scalar);
         if trail.entries().len() > before {
@@ -1006,7 +987,7 @@ fn conversations_at_once_are_no_loop_and_one_that_loops_is_found_among_them() {
         }
         let spans = wire.finish();
         let threads = threads(&spans);
-        let found = looping_conversations(spans);
+        let found = looping_conversations(&spans);
         let Some(looping) = looping else {
             assert_eq!(found, Vec::<Vec<u64>>::new(), "{seed} {ids:?}");
             continue;

@@ -3,12 +3,10 @@
 use std::time::SystemTime;
 
 use axum::body::Bytes;
-use opentelemetry_proto::tonic::common::v1::KeyValue;
-use opentelemetry_proto::tonic::trace::v1::{Span, Status, span, status};
 use serde_json::Value;
 use tracer_insight::text::counted;
-use tracer_sdk::format::names::{self, event_keys, events};
-use tracer_sdk::format::{SpanId, TraceId, Usage};
+use tracer_sdk::format::names::{self, Name, event_keys, events};
+use tracer_sdk::format::{SpanEvent, SpanId, SpanKind, SpanRecord, StatusCode, Timestamp, TraceId, Usage};
 use tracer_sdk::guardrails::GuardrailExceeded;
 
 use super::ProxyContext;
@@ -17,7 +15,6 @@ use super::history::History;
 use super::stream_usage::StreamUsage;
 use crate::content_encoding::{Unpacked, unpacked};
 use crate::exchange::{ExchangeEnd, ExchangeSink, FinishedExchange, IncomingRequest};
-use crate::otlp::encode::attribute;
 use tracer_providers::{
     Assembled, ModelApi, RequestFacts, ResponseFacts, assemble, form_fields, of_refusal, readable_text,
 };
@@ -175,6 +172,8 @@ const UNREAD_ENCODING: &str = "tracer.unread_encoding";
 const UNREAD_REQUEST_ENCODING: &str = "tracer.unread_request_encoding";
 /// The one change of a request: the provider was asked for the tokens of a stream in the client's place.
 const ASKED_USAGE: &str = "tracer.asked_usage";
+/// The instrumentation scope of what the proxy saw.
+const SCOPE: &str = "tracer.proxy";
 const UPSTREAM_FAILED: &str = "upstream_failed";
 const CUT_SHORT: &str = "cut_short";
 
@@ -197,7 +196,7 @@ pub(super) struct ModelCall {
     /// Not all of the answer could be unpacked.
     is_cut: bool,
     /// Compressions of the bodies that could not be read.
-    unread: Vec<KeyValue>,
+    unread: Vec<(&'static str, String)>,
 }
 
 impl ModelCall {
@@ -239,9 +238,7 @@ impl ModelCall {
             request,
             facts,
             is_cut: response.is_some_and(|response| response.is_cut),
-            unread: unread
-                .map(|(key, _, encoding)| attribute(key, encoding.as_str()))
-                .collect(),
+            unread: unread.map(|(key, _, encoding)| (key, encoding.clone())).collect(),
             answer,
         }
     }
@@ -333,7 +330,7 @@ pub(super) fn model_span(
     api: ModelApi,
     call: &ModelCall,
     parent: SpanId,
-) -> Span {
+) -> SpanRecord {
     let asked = RequestFacts::from_body(&call.request);
     let facts = &call.facts;
     let model = asked
@@ -342,74 +339,56 @@ pub(super) fn model_span(
         .or_else(|| api.model_in_path(&exchange.path))
         .or(facts.model.as_deref())
         .unwrap_or("UNKNOWN");
-    let (operation, name) = if exchange.asked_again.is_some() {
-        (FETCH_RESPONSE, FETCH_RESPONSE.to_owned())
-    } else {
+    let is_asked_first = exchange.asked_again.is_none();
+    let (operation, name) = if is_asked_first {
         (api.operation(), format!("{} {model}", api.operation()))
+    } else {
+        (FETCH_RESPONSE, FETCH_RESPONSE.to_owned())
     };
     let mut span = base_span(context, exchange, parent, name);
-    let attributes = &mut span.attributes;
-    attributes.extend(call.unread.iter().cloned());
-    attributes.push(attribute(names::OPERATION.written(), operation));
-    attributes.push(attribute(names::PROVIDER.written(), exchange.provider));
-    attributes.push(attribute(names::REQUEST_MODEL.written(), model));
-    attributes.extend(
-        asked
-            .temperature
-            .map(|value| attribute(names::TEMPERATURE.written(), value)),
-    );
-    attributes.extend(asked.top_p.map(|value| attribute("gen_ai.request.top_p", value)));
-    attributes.extend(
-        asked
-            .max_tokens
-            .and_then(|value| count("gen_ai.request.max_tokens", value)),
-    );
-    if !api.is_service() && exchange.asked_again.is_none() {
-        attributes.push(attribute(
-            "gen_ai.request.stream",
-            asked.stream || call.answer.chunks > 0,
-        ));
+    for (key, encoding) in &call.unread {
+        span.set(*key, encoding.as_str());
     }
-    attributes.extend(
-        facts
-            .attributes()
-            .into_iter()
-            .filter_map(|(name, value)| match value {
-                Value::String(text) => Some(attribute(&name, text)),
-                value => count(&name, value.as_u64()?),
-            }),
-    );
+    span.set(names::OPERATION, operation);
+    span.set(names::PROVIDER, exchange.provider);
+    span.set(names::REQUEST_MODEL, model);
+    span.set(names::TEMPERATURE, asked.temperature);
+    span.set("gen_ai.request.top_p", asked.top_p);
+    span.set("gen_ai.request.max_tokens", asked.max_tokens);
+    if !api.is_service() && is_asked_first {
+        span.set("gen_ai.request.stream", asked.stream || call.answer.chunks > 0);
+    }
     let request_id = REQUEST_ID_HEADERS
         .iter()
         .find_map(|wanted| exchange.headers.iter().find(|(name, _)| name == wanted));
-    attributes.extend(request_id.map(|(_, id)| attribute(names::REQUEST_ID.written(), id.as_str())));
+    span.set(names::REQUEST_ID, request_id.map(|(_, id)| id.as_str()));
+    for (name, value) in facts.attributes() {
+        span.set(name, value);
+    }
     // A service that costs something and counts no tokens is charged all the same.
     if api.is_charged_service()
         && facts.usage == Usage::default()
         && facts.usage_not_counted.is_empty()
         && !is_refused(exchange)
     {
-        attributes.push(attribute(names::USAGE_NOT_COUNTED.written(), "request"));
+        span.set(names::USAGE_NOT_COUNTED, "request");
     }
     if call.answer.chunks > 0 {
-        attributes.push(attribute(names::CHUNKS.written(), call.answer.chunks));
+        span.set(names::CHUNKS, call.answer.chunks);
         let first = exchange
             .first_byte
             .and_then(|first| first.duration_since(exchange.arrived).ok());
-        attributes.extend(first.map(|first| {
-            attribute(
-                names::TIME_TO_FIRST_CHUNK.written(),
-                first.as_secs_f64() * 1_000.0,
-            )
-        }));
+        span.set(
+            names::TIME_TO_FIRST_CHUNK,
+            first.map(|first| first.as_secs_f64() * 1_000.0),
+        );
     }
     if let Some((class, message)) = failure(exchange, call) {
         set_failure(&mut span, &class, &message);
     }
-    let (start, end) = (span.start_time_unix_nano, span.end_time_unix_nano);
-    if exchange.asked_again.is_none() {
-        span.events
-            .extend(content(events::PROMPT.written(), start, &call.request));
+    if is_asked_first {
+        let prompt = content(events::PROMPT, exchange.arrived, &call.request);
+        span.events.extend(prompt);
     }
     let has_answer = if call.is_unfinished(exchange) {
         has_output(exchange, &call.answer.body)
@@ -417,24 +396,18 @@ pub(super) fn model_span(
         !has_only_an_error(exchange, call)
     };
     if has_answer && !api.has_binary_answer() {
-        span.events
-            .extend(content(events::RESPONSE.written(), end, &call.answer.body));
+        let response = content(events::RESPONSE, exchange.ended, &call.answer.body);
+        span.events.extend(response);
     }
     span
 }
 
 /// The span of an exchange with no API that is known: without content.
-pub(super) fn plain_span(context: &ProxyContext, exchange: &Exchange, parent: SpanId) -> Span {
-    let mut span = base_span(
-        context,
-        exchange,
-        parent,
-        format!("{} {}", exchange.method, exchange.path),
-    );
-    span.attributes
-        .push(attribute("http.request.method", exchange.method.as_str()));
-    span.attributes
-        .push(attribute("url.path", exchange.path.as_str()));
+pub(super) fn plain_span(context: &ProxyContext, exchange: &Exchange, parent: SpanId) -> SpanRecord {
+    let name = format!("{} {}", exchange.method, exchange.path);
+    let mut span = base_span(context, exchange, parent, name);
+    span.set("http.request.method", exchange.method.as_str());
+    span.set("url.path", exchange.path.as_str());
     match (&exchange.end, exchange.status) {
         (ExchangeEnd::Whole, Some(status)) if status < 400 => {}
         (end, status) => {
@@ -445,41 +418,23 @@ pub(super) fn plain_span(context: &ProxyContext, exchange: &Exchange, parent: Sp
     span
 }
 
-fn base_span(context: &ProxyContext, exchange: &Exchange, parent: SpanId, name: String) -> Span {
+fn base_span(context: &ProxyContext, exchange: &Exchange, parent: SpanId, name: String) -> SpanRecord {
     let mut times = (nanoseconds(exchange.arrived), nanoseconds(exchange.ended));
     if exchange.refused_by.is_some() {
         // What was never made takes no time: by that readers know it.
         times.1 = times.0;
     }
     let mut span = context.span(exchange.span_id, Some(parent), name, times);
-    span.kind = span::SpanKind::Client.into();
-    span.attributes
-        .push(attribute("server.address", exchange.server.as_str()));
-    span.attributes.extend(
-        exchange
-            .status
-            .map(|status| attribute("http.response.status_code", status)),
-    );
-    if exchange.is_cut && exchange.api.is_some() {
-        span.attributes.push(attribute("tracer.copy_cut", true));
-    }
-    for (name, is_so) in [
-        (names::REPLAYED.written(), exchange.is_replayed),
-        (
-            ASKED_USAGE,
-            exchange.stream_usage != StreamUsage::Untouched && !exchange.is_replayed,
-        ),
-    ] {
-        span.attributes.extend(is_so.then(|| attribute(name, true)));
-    }
-    let client_model = exchange.client_model.as_deref();
-    span.attributes
-        .extend(client_model.map(|model| attribute(names::CLIENT_MODEL.written(), model)));
-    span.attributes.extend(
-        exchange
-            .call_number
-            .map(|call| attribute(names::CALL_NUMBER.written(), call)),
-    );
+    span.kind = SpanKind::Client;
+    span.set("server.address", exchange.server.as_str());
+    span.set("http.response.status_code", exchange.status);
+    let is_asked_for = exchange.stream_usage != StreamUsage::Untouched && !exchange.is_replayed;
+    let is_cut = exchange.is_cut && exchange.api.is_some();
+    span.set("tracer.copy_cut", is_cut.then_some(true));
+    span.set(names::REPLAYED, exchange.is_replayed.then_some(true));
+    span.set(ASKED_USAGE, is_asked_for.then_some(true));
+    span.set(names::CLIENT_MODEL, exchange.client_model.as_deref());
+    span.set(names::CALL_NUMBER, exchange.call_number);
     span
 }
 
@@ -491,20 +446,15 @@ impl ProxyContext {
         parent: Option<SpanId>,
         name: String,
         (start, end): (u64, u64),
-    ) -> Span {
-        Span {
-            trace_id: self.trace_id.to_bytes().to_vec(),
-            span_id: span_id.to_bytes().to_vec(),
-            parent_span_id: parent
-                .map(|parent| parent.to_bytes().to_vec())
-                .unwrap_or_default(),
-            name,
-            kind: span::SpanKind::Internal.into(),
-            start_time_unix_nano: start,
-            end_time_unix_nano: end,
-            attributes: vec![attribute(names::SOURCE.written(), "proxy")],
-            ..Span::default()
-        }
+    ) -> SpanRecord {
+        let times = (
+            Timestamp::from_unix_nanoseconds(start),
+            Timestamp::from_unix_nanoseconds(end.max(start)),
+        );
+        let mut span = SpanRecord::new(self.trace_id, span_id, parent, name, times);
+        span.set("otel.scope.name", SCOPE);
+        span.set(names::SOURCE, "proxy");
+        span
     }
 }
 
@@ -590,66 +540,50 @@ fn has_output(exchange: &Exchange, body: &Value) -> bool {
     })
 }
 
-pub(super) fn set_failure(span: &mut Span, class: &str, message: &str) {
-    span.attributes
-        .push(attribute(names::ERROR_TYPE.written(), class));
-    span.attributes
-        .push(attribute(names::ERROR_MESSAGE.written(), message));
-    span.status = Some(Status {
-        message: message.to_owned(),
-        code: status::StatusCode::Error.into(),
-    });
+pub(super) fn set_failure(span: &mut SpanRecord, class: &str, message: &str) {
+    span.set(names::ERROR_TYPE, class);
+    span.set(names::ERROR_MESSAGE, message);
+    message.clone_into(&mut span.status_description);
+    span.status_code = StatusCode::Error;
+}
+
+fn error_class(span: &SpanRecord) -> Option<&str> {
+    span.attributes.get(names::ERROR_TYPE.written())?.as_str()
 }
 
 /// True if the span of a call says that it failed, and was not just left.
-pub(super) fn has_failed(span: &Span) -> bool {
-    let error: i32 = status::StatusCode::Error.into();
-    let is_cancelled = span.attributes.contains(&error_class(CANCELLED));
-    !is_cancelled && span.status.as_ref().is_some_and(|status| status.code == error)
+pub(super) fn has_failed(span: &SpanRecord) -> bool {
+    span.status_code == StatusCode::Error && error_class(span) != Some(CANCELLED)
 }
 
 /// True if the span of a call says that its client left.
-pub(super) fn is_left(span: &Span) -> bool {
-    span.attributes.contains(&error_class(ABORTED))
+pub(super) fn is_left(span: &SpanRecord) -> bool {
+    error_class(span) == Some(ABORTED)
 }
 
 /// Says of a request that its client left while it made the same one elsewhere that it was cancelled; true of such a one.
-pub(super) fn abandon(span: &mut Span) -> bool {
-    let mut attributes = span.attributes.iter_mut();
-    let aborted = attributes.find(|attribute| **attribute == error_class(ABORTED));
-    aborted.map(|class| *class = error_class(CANCELLED)).is_some()
-}
-
-fn error_class(class: &str) -> KeyValue {
-    attribute(names::ERROR_TYPE.written(), class)
-}
-
-/// A count that somebody else wrote; one that the protocol has no room for is left out.
-fn count(key: &str, value: u64) -> Option<KeyValue> {
-    let value = i64::try_from(value).ok()?;
-    Some(attribute(key, value))
+pub(super) fn abandon(span: &mut SpanRecord) -> bool {
+    let is_left = is_left(span);
+    if is_left {
+        span.set(names::ERROR_TYPE, CANCELLED);
+    }
+    is_left
 }
 
 /// A prompt or an answer as the format has it: JSON text that says that it is JSON.
-fn content(name: &str, time: u64, value: &Value) -> Option<span::Event> {
-    let (content, is_json) = match value {
-        Value::Null => return None,
-        Value::String(text) => (text.clone(), false),
-        value => (value.to_string(), true),
-    };
-    let mut attributes = vec![attribute(event_keys::CONTENT, content)];
-    if is_json {
-        attributes.push(attribute(event_keys::FORMAT, event_keys::FORMAT_JSON));
+fn content(name: Name, time: SystemTime, value: &Value) -> Option<SpanEvent> {
+    let event = SpanEvent::new(name, Timestamp::from_unix_nanoseconds(nanoseconds(time)));
+    match value {
+        Value::Null => None,
+        Value::String(text) => Some(event.with(event_keys::CONTENT, text.as_str())),
+        value => {
+            let event = event.with(event_keys::CONTENT, value.to_string());
+            Some(event.with(event_keys::FORMAT, event_keys::FORMAT_JSON))
+        }
     }
-    Some(span::Event {
-        time_unix_nano: time,
-        name: name.to_owned(),
-        attributes,
-        dropped_attributes_count: 0,
-    })
 }
 
-/// Nanoseconds after 1970; the protocol has none before.
+/// Nanoseconds after 1970.
 pub(super) fn nanoseconds(time: SystemTime) -> u64 {
     let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)

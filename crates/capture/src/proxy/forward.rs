@@ -3,6 +3,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use axum::Router;
@@ -19,10 +20,10 @@ use tracer_sdk::format::{SpanId, TraceId};
 
 use super::budget::{CallBudget, refusal};
 use super::exchange::Exchange;
+use super::headers;
 use super::providers::Route;
 use super::recorder::{ExchangeReport, ReportSender};
 use super::stream_usage::{StreamUsage, UsageFilter, UsageQuestion};
-use super::{ProxyCounters, headers};
 use crate::causes::innermost;
 use crate::content_encoding::unpacked;
 use crate::exchange::{ExchangeEnd, IncomingRequest, PreparedAnswer, RequestDecision, Responder};
@@ -44,48 +45,19 @@ const REFUSAL_HEADER: &str = "x-tracer-refused";
 #[derive(Clone)]
 pub(super) struct Forwarder {
     /// None where no provider is ever asked.
-    client: Option<reqwest::Client>,
-    address: SocketAddr,
-    token: Arc<str>,
-    routes: Arc<[Route]>,
-    reports: ReportSender,
-    counters: Arc<ProxyCounters>,
-    answering: ProxyAnswering,
-    asks_for_usage: bool,
-}
-
-/// Responder that may answer instead of the provider, and whether any request may leave.
-#[derive(Clone, Default)]
-pub(super) struct ProxyAnswering {
+    pub(super) client: Option<reqwest::Client>,
+    pub(super) address: SocketAddr,
+    pub(super) token: Arc<str>,
+    pub(super) routes: Arc<[Route]>,
+    pub(super) reports: ReportSender,
+    pub(super) open_requests: Arc<AtomicU64>,
+    /// Responder that may answer instead of the provider.
     pub(super) responder: Option<Arc<dyn Responder>>,
-    pub(super) is_offline: bool,
+    pub(super) asks_for_usage: bool,
     pub(super) budget: Option<Arc<CallBudget>>,
 }
 
 impl Forwarder {
-    pub(super) fn new(
-        address: SocketAddr,
-        token: String,
-        routes: Arc<[Route]>,
-        reports: ReportSender,
-        counters: Arc<ProxyCounters>,
-        answering: ProxyAnswering,
-        asks_for_usage: bool,
-    ) -> Result<Self, reqwest::Error> {
-        // Reading the roots of TLS takes longer than all of a replay.
-        let client = (!answering.is_offline).then(new_client).transpose()?;
-        Ok(Self {
-            client,
-            address,
-            token: token.into(),
-            routes,
-            reports,
-            counters,
-            answering,
-            asks_for_usage,
-        })
-    }
-
     pub(super) fn into_service(self) -> Router {
         Router::new().fallback(pass_on).with_state(self)
     }
@@ -119,7 +91,7 @@ impl Forwarder {
     }
 }
 
-fn new_client() -> Result<reqwest::Client, reqwest::Error> {
+pub(super) fn new_client() -> Result<reqwest::Client, reqwest::Error> {
     // TLS needs one provider of cryptography per process. Another part of the program may have chosen one first.
     let _ = rustls::crypto::ring::default_provider().install_default();
     reqwest::Client::builder()
@@ -229,9 +201,9 @@ async fn pass_on(State(forwarder): State<Forwarder>, request: Request) -> Result
         .unwrap_or_default()
         .to_owned();
     let mut passed = headers::to_upstream(&head.headers);
-    forwarder.counters.begin();
+    forwarder.open_requests.fetch_add(1, Ordering::Relaxed);
     let mut copy = ExchangeCopy {
-        counters: Arc::clone(&forwarder.counters),
+        open_requests: Arc::clone(&forwarder.open_requests),
         reports: forwarder.reports.clone(),
         left: None,
         filter: None,
@@ -269,7 +241,7 @@ async fn pass_on(State(forwarder): State<Forwarder>, request: Request) -> Result
             refused_by: None,
         })),
     };
-    let decision = match &forwarder.answering.responder {
+    let decision = match &forwarder.responder {
         Some(responder) => {
             let decided = respond(responder, &head, &route, rest, api, &request_encoding, &body).await;
             let Some(decision) = decided else {
@@ -440,7 +412,7 @@ fn bad_gateway(reason: &str) -> Response {
 
 /// The copy of an exchange, which is reported when it ends, however it ends.
 struct ExchangeCopy {
-    counters: Arc<ProxyCounters>,
+    open_requests: Arc<AtomicU64>,
     reports: ReportSender,
     exchange: Option<Box<Exchange>>,
     /// Filter for the event that the client does not expect.
@@ -553,7 +525,7 @@ impl ExchangeCopy {
             exchange.ended = SystemTime::now();
             exchange.end = end;
             self.reports.send(ExchangeReport::Exchange(exchange));
-            self.counters.end();
+            self.open_requests.fetch_sub(1, Ordering::Relaxed);
         }
     }
 }

@@ -27,10 +27,10 @@ mod tests;
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use axum::serve::ListenerExt;
-use parking_lot::Mutex;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
@@ -38,12 +38,13 @@ use tokio::task::JoinHandle;
 
 use tracer_sdk::format::{SpanId, TraceId};
 
-use self::forward::{Forwarder, ProxyAnswering};
+use self::forward::Forwarder;
 use self::providers::{Route, offline_routes, routes};
 use self::recorder::ExchangeRecorder;
 use self::run_groups::RunGroups;
-use crate::OtlpSink;
+use crate::SpanSink;
 use crate::exchange::{ExchangeSink, Responder};
+use crate::runs::RunIdentity;
 
 pub use self::budget::{BudgetLimits, BudgetOperator, CallBudget};
 pub(crate) use self::providers::ShellEndpoint;
@@ -57,6 +58,24 @@ pub struct ProxyContext {
     pub trace_id: TraceId,
     /// The span that calls without a parent of their own are in.
     pub root_span_id: SpanId,
+}
+
+impl From<&RunIdentity> for ProxyContext {
+    fn from(run: &RunIdentity) -> Self {
+        Self {
+            trace_id: run.trace_id,
+            root_span_id: run.root_span_id,
+        }
+    }
+}
+
+/// Runs that the calls of a proxy belong to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ProxiedRuns {
+    /// One run, which somebody else begins and ends.
+    One(ProxyContext),
+    /// A run of each agent. Its spans are of one trace, which ends with its root.
+    PerAgent(RunGrouping),
 }
 
 /// Grouping of calls into runs by a proxy that belongs to no command.
@@ -81,12 +100,20 @@ impl Default for RunGrouping {
 const IDLE: Duration = Duration::from_secs(10);
 
 /// Address of a proxy: by default on a free port, at a path that cannot be guessed.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct ProxyAddress {
     /// The port of the loopback address; 0 is any free one.
     pub port: u16,
     /// The part of the path that keeps other users of the machine out.
     pub token: Option<String>,
+}
+
+// The token is a secret.
+impl fmt::Debug for ProxyAddress {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let address = &mut formatter.debug_struct("ProxyAddress");
+        address.field("port", &self.port).finish_non_exhaustive()
+    }
 }
 
 impl ProxyAddress {
@@ -134,14 +161,16 @@ pub struct ModelProxy {
     stop: oneshot::Sender<()>,
     server: JoinHandle<()>,
     runtime: Runtime,
-    counters: Arc<ProxyCounters>,
+    open_requests: Arc<AtomicU64>,
     recorder: ExchangeRecorder,
 }
 
-/// Hooks into a proxy's work, in addition to the run.
-#[derive(Default)]
+/// Options of a proxy: its address, and what takes part in its work.
+#[derive(Debug, Default)]
 #[non_exhaustive]
-pub struct ProxyHooks {
+pub struct ProxyOptions {
+    /// Its address.
+    pub address: ProxyAddress,
     /// Sink for finished exchanges.
     pub exchanges: Option<Box<dyn ExchangeSink>>,
     /// Responder that may answer requests instead of the provider.
@@ -150,25 +179,10 @@ pub struct ProxyHooks {
     pub is_offline: bool,
     /// `true` when requests for streamed chat completions stay as they are, even without tokens in the answer.
     pub no_stream_usage: bool,
-    /// The random part of its address, where that is known before it starts.
-    pub token: Option<String>,
     /// Further variables that lead here.
     pub base_url_variables: Vec<BaseUrlVariable>,
     /// Limits of what its calls may use together.
     pub budget: Option<Arc<CallBudget>>,
-}
-
-// The token is a secret.
-impl fmt::Debug for ProxyHooks {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("ProxyHooks")
-            .field("exchanges", &self.exchanges)
-            .field("responder", &self.responder)
-            .field("is_offline", &self.is_offline)
-            .field("no_stream_usage", &self.no_stream_usage)
-            .finish_non_exhaustive()
-    }
 }
 
 /// The variables that lead clients to a proxy at `base`, with their values; `variable` is the environment that they have, `own`
@@ -237,60 +251,17 @@ pub(crate) fn endpoint(segment: &str, path: &str) -> Option<ShellEndpoint> {
 const DRAIN: Duration = Duration::from_secs(2);
 
 impl ModelProxy {
-    /// Starts a proxy on a free port of the loopback address for one run; `variable` is the environment of the program,
-    /// whose base URLs become the upstreams.
+    /// Starts a proxy on the loopback address; `variable` is the environment of the programs that use it, whose base URLs
+    /// become the upstreams. Without a sink nothing is recorded.
     ///
     /// # Errors
     ///
     /// [`ProxyError`] when it cannot listen, make requests, or start its threads.
     pub fn start(
-        context: ProxyContext,
+        runs: ProxiedRuns,
         variable: impl Fn(&str) -> Option<String>,
-        sink: Arc<dyn OtlpSink>,
-    ) -> Result<Self, ProxyError> {
-        Self::start_with(context, variable, sink, ProxyHooks::default())
-    }
-
-    /// As [`ModelProxy::start`], with what takes part in its work.
-    ///
-    /// # Errors
-    ///
-    /// [`ProxyError`] when it cannot listen, make requests, or start its threads.
-    pub fn start_with(
-        context: ProxyContext,
-        variable: impl Fn(&str) -> Option<String>,
-        sink: Arc<dyn OtlpSink>,
-        hooks: ProxyHooks,
-    ) -> Result<Self, ProxyError> {
-        let address = ProxyAddress {
-            port: 0,
-            token: hooks.token.clone(),
-        };
-        Self::launch(&address, RunGroups::one(context), variable, sink, hooks)
-    }
-
-    /// Starts a proxy that makes a run of each agent that uses it. The spans of a run are of one trace, which ends with its
-    /// root.
-    ///
-    /// # Errors
-    ///
-    /// [`ProxyError`] when it cannot listen, make requests, or start its threads.
-    pub fn start_alone(
-        address: &ProxyAddress,
-        grouping: RunGrouping,
-        variable: impl Fn(&str) -> Option<String>,
-        sink: Arc<dyn OtlpSink>,
-        hooks: ProxyHooks,
-    ) -> Result<Self, ProxyError> {
-        Self::launch(address, RunGroups::per_agent(grouping), variable, sink, hooks)
-    }
-
-    fn launch(
-        at: &ProxyAddress,
-        runs: RunGroups,
-        variable: impl Fn(&str) -> Option<String>,
-        sink: Arc<dyn OtlpSink>,
-        hooks: ProxyHooks,
+        sink: Option<Arc<dyn SpanSink>>,
+        options: ProxyOptions,
     ) -> Result<Self, ProxyError> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(WORKER_THREADS)
@@ -298,38 +269,39 @@ impl ModelProxy {
             .enable_all()
             .build()
             .map_err(ProxyError::Threads)?;
-        let bound = runtime.block_on(TcpListener::bind((Ipv4Addr::LOCALHOST, at.port)));
+        let bound = runtime.block_on(TcpListener::bind((Ipv4Addr::LOCALHOST, options.address.port)));
         let listener = bound.map_err(ProxyError::Listen)?;
         let address = listener.local_addr().map_err(ProxyError::Listen)?;
         let random = || uuid::Uuid::new_v4().simple().to_string();
-        let token = at.token.clone().unwrap_or_else(random);
+        let token = options.address.token.unwrap_or_else(random);
         let base = base_of(address, &token);
         // A shell that has the variables of this proxy may be the one that starts it again.
         let is_own = |value: &String| value.starts_with(&base);
-        let (routes, unusable) = if hooks.is_offline {
+        let (routes, unusable) = if options.is_offline {
             (offline_routes(), Vec::new())
         } else {
             let variable = |name: &str| variable(name).filter(|value| !is_own(value));
-            routes(variable, &hooks.base_url_variables)
+            routes(variable, &options.base_url_variables)
         };
         let routes: Arc<[Route]> = routes.into();
-        let counters = Arc::new(ProxyCounters::default());
-        let recorder = ExchangeRecorder::start(runs, sink, Arc::clone(&counters), hooks.exchanges)
+        let open_requests = Arc::new(AtomicU64::new(0));
+        // Reading the roots of TLS takes longer than all of a replay.
+        let client = (!options.is_offline).then(forward::new_client);
+        let client = client.transpose().map_err(ProxyError::Client)?;
+        let runs = RunGroups::new(runs);
+        let recorder = ExchangeRecorder::start(runs, sink, Arc::clone(&open_requests), options.exchanges)
             .map_err(ProxyError::Threads)?;
-        let forwarder = Forwarder::new(
+        let forwarder = Forwarder {
+            client,
             address,
-            token,
-            Arc::clone(&routes),
-            recorder.sender(),
-            Arc::clone(&counters),
-            ProxyAnswering {
-                responder: hooks.responder,
-                is_offline: hooks.is_offline,
-                budget: hooks.budget,
-            },
-            !hooks.no_stream_usage,
-        )
-        .map_err(ProxyError::Client)?;
+            token: token.into(),
+            routes: Arc::clone(&routes),
+            reports: recorder.sender(),
+            open_requests: Arc::clone(&open_requests),
+            responder: options.responder,
+            asks_for_usage: !options.no_stream_usage,
+            budget: options.budget,
+        };
         let (stop, stopped) = oneshot::channel();
         // A chunk is sent at once, however small.
         let listener = listener.tap_io(|connection| {
@@ -349,7 +321,7 @@ impl ModelProxy {
             stop,
             server,
             runtime,
-            counters,
+            open_requests,
             recorder,
         })
     }
@@ -394,10 +366,10 @@ impl ModelProxy {
         self.address
     }
 
-    /// Statistics of the requests so far.
+    /// Number of requests whose answers have not ended.
     #[must_use]
-    pub fn statistics(&self) -> ProxyStatistics {
-        self.counters.read()
+    pub fn open_requests(&self) -> u64 {
+        self.open_requests.load(Ordering::Relaxed)
     }
 
     /// Takes no more requests, waits a moment for those on their way, and records what is left.
@@ -419,33 +391,3 @@ impl ModelProxy {
 
 /// Requests are passed on, not computed.
 const WORKER_THREADS: usize = 2;
-
-/// Counts since a proxy was started.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ProxyStatistics {
-    /// Requests that were passed on.
-    pub requests: u64,
-    /// Those whose answers have not ended.
-    pub open_requests: u64,
-}
-
-/// The counts of a proxy that runs.
-#[derive(Debug, Default)]
-struct ProxyCounters(Mutex<ProxyStatistics>);
-
-impl ProxyCounters {
-    fn begin(&self) {
-        let mut statistics = self.0.lock();
-        statistics.requests += 1;
-        statistics.open_requests += 1;
-    }
-
-    fn end(&self) {
-        self.0.lock().open_requests -= 1;
-    }
-
-    fn read(&self) -> ProxyStatistics {
-        *self.0.lock()
-    }
-}

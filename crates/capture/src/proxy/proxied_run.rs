@@ -3,10 +3,9 @@
 //! A conversation that begins while another one waits for a tool, and asks what that was given, is in that tool. A call that is
 //! placed so is marked as inferred.
 
-use opentelemetry_proto::tonic::trace::v1::Span;
 use tracer_insight::conversation::answer_messages;
-use tracer_sdk::format::SpanId;
 use tracer_sdk::format::names;
+use tracer_sdk::format::{SpanId, SpanRecord};
 
 use super::ProxyContext;
 use super::conversations::{Conversations, RequestPlace, WireCall};
@@ -15,7 +14,6 @@ use super::exchange::{
 };
 use super::history::History;
 use super::tools::OpenTools;
-use crate::otlp::encode::attribute;
 use crate::runs::random_span_id;
 use tracer_providers::ModelApi;
 
@@ -57,7 +55,7 @@ impl ProxiedRun {
     }
 
     /// The span of an exchange with no API that is known.
-    pub(super) fn other(&self, exchange: &Exchange) -> Span {
+    pub(super) fn other(&self, exchange: &Exchange) -> SpanRecord {
         let parent = exchange.parent_in(&self.context);
         plain_span(
             &self.context,
@@ -74,7 +72,7 @@ impl ProxiedRun {
         api: ModelApi,
         call: &ModelCall,
         id: &str,
-    ) -> Vec<Span> {
+    ) -> Vec<SpanRecord> {
         let is_unfinished = call.is_unfinished(exchange);
         let known = self.conversations.by_answer(id);
         let known = known.and_then(|number| Some((number, self.conversations.turn(number)?)));
@@ -98,8 +96,7 @@ impl ProxiedRun {
             )
         });
         let turn = self.conversations.turn(number);
-        span.attributes
-            .extend(turn.map(|turn| attribute(names::THREAD.written(), turn.conversation + 1)));
+        span.set(names::THREAD, turn.map(|turn| turn.conversation + 1));
         let tools = self.answer(exchange, call, number);
         std::iter::once(span).chain(tools).collect()
     }
@@ -109,7 +106,7 @@ impl ProxiedRun {
         &mut self,
         exchange: &Exchange,
         call: &ModelCall,
-        span: &Span,
+        span: &SpanRecord,
         place: RequestPlace,
         (conversation, parent): (usize, SpanId),
     ) -> usize {
@@ -131,7 +128,7 @@ impl ProxiedRun {
     }
 
     /// Takes an answer into its conversation; the spans of the tools that the provider ran for it.
-    fn answer(&mut self, exchange: &Exchange, call: &ModelCall, number: usize) -> Vec<Span> {
+    fn answer(&mut self, exchange: &Exchange, call: &ModelCall, number: usize) -> Vec<SpanRecord> {
         let answer = answer_messages(&call.answer.body);
         let is_made = !call.is_unfinished(exchange);
         let created = self
@@ -151,7 +148,12 @@ impl ProxiedRun {
     }
 
     /// The spans of a model call, and of the tools whose results it brings.
-    pub(super) fn model_call(&mut self, exchange: &Exchange, api: ModelApi, call: &ModelCall) -> Vec<Span> {
+    pub(super) fn model_call(
+        &mut self,
+        exchange: &Exchange,
+        api: ModelApi,
+        call: &ModelCall,
+    ) -> Vec<SpanRecord> {
         if let Some((_, id)) = &exchange.asked_again {
             return self.answer_asked_again(exchange, api, call, id);
         }
@@ -193,8 +195,7 @@ impl ProxiedRun {
         let inferred = self.conversations.parent(conversation);
         let parent = sent.or(inferred).unwrap_or(root);
         let mut span = model_span(&self.context, exchange, api, call, parent);
-        span.attributes
-            .push(attribute(names::THREAD.written(), conversation + 1));
+        span.set(names::THREAD, conversation + 1);
         let other = place.hedge.and_then(|other| self.conversations.turn(other));
         let is_left = other.is_some_and(|other| !other.has_failed) && abandon(&mut span);
         let left = place.hedge.filter(|_| other.is_some_and(|other| other.was_left));
@@ -202,14 +203,12 @@ impl ProxiedRun {
             .failed
             .or(left)
             .and_then(|number| self.conversations.turn(number));
-        span.attributes
-            .extend(instead_of.map(|other| attribute(names::RETRY_OF.written(), other.span_id.to_string())));
+        span.set(names::RETRY_OF, instead_of.map(|other| other.span_id.to_string()));
         let is_over = place.failed.or(place
             .hedge
             .filter(|_| other.is_some_and(|other| other.has_failed)));
         if sent.is_none() && parent != root {
-            span.attributes
-                .push(attribute(names::INFERRED.written(), "parent"));
+            span.set(names::INFERRED, "parent");
         }
         let number = self.add(exchange, call, &span, place, (conversation, parent));
         spans.push(span);
@@ -222,7 +221,7 @@ impl ProxiedRun {
     }
 
     /// The spans of the tools without a result, and of the rows of conversations.
-    pub(super) fn finish(&mut self) -> Vec<Span> {
+    pub(super) fn finish(&mut self) -> Vec<SpanRecord> {
         let mut spans = self.tools.unanswered(&self.context);
         for row in self.conversations.rows() {
             let number = row.conversation + 1;
@@ -230,10 +229,8 @@ impl ProxiedRun {
             // A microsecond before its first call, so that it comes first in the order of time, too.
             let times = (row.times.0.saturating_sub(1_000), row.times.1);
             let mut span = self.context.span(random_span_id(), Some(row.parent), name, times);
-            span.attributes.extend([
-                attribute(names::INFERRED.written(), "span"),
-                attribute(names::THREAD.written(), number),
-            ]);
+            span.set(names::INFERRED, "span");
+            span.set(names::THREAD, number);
             spans.push(span);
         }
         spans

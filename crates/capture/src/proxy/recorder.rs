@@ -3,21 +3,19 @@
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
-use opentelemetry_proto::tonic::common::v1::InstrumentationScope;
-use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span};
-
 use tokio::sync::watch;
 use tracer_insight::text::counted;
+use tracer_sdk::format::SpanRecord;
 
-use super::ProxyCounters;
 use super::exchange::{Exchange, ModelCall};
 use super::run_groups::RunGroups;
 use crate::exchange::ExchangeSink;
-use crate::{OtlpSink, Refused};
+use crate::sink::{Refused, SpanSink};
 use tracer_providers::{ModelApi, is_auxiliary};
 
 /// Summary of the requests to a proxy.
@@ -49,6 +47,16 @@ pub struct ProxySummary {
 }
 
 impl ProxySummary {
+    /// Number of requests that were passed on.
+    pub(crate) fn requests(&self) -> u64 {
+        self.model_calls + self.other_requests
+    }
+
+    /// Number of model calls that asked for something else than an answer: embeddings, transcripts, images.
+    pub(crate) fn service_calls(&self) -> u64 {
+        self.model_calls - self.counted_calls
+    }
+
     /// Notes for the user, a sentence each; none when everything was recorded.
     ///
     /// ```
@@ -178,8 +186,8 @@ pub(super) struct ExchangeRecorder {
 impl ExchangeRecorder {
     pub(super) fn start(
         runs: RunGroups,
-        sink: Arc<dyn OtlpSink>,
-        counters: Arc<ProxyCounters>,
+        sink: Option<Arc<dyn SpanSink>>,
+        open_requests: Arc<AtomicU64>,
         exchanges: Option<Box<dyn ExchangeSink>>,
     ) -> io::Result<Self> {
         let (sender, reports) = mpsc::channel();
@@ -200,7 +208,7 @@ impl ExchangeRecorder {
             .name("tracer-proxy".to_owned())
             .spawn(move || {
                 let backlog = EmptyAtEnd(backlog);
-                state.record_all(&backlog.0, &counters)
+                state.record_all(&backlog.0, &open_requests)
             })?;
         Ok(Self { sender, thread })
     }
@@ -220,7 +228,7 @@ struct ExchangeRecorderState {
     /// Gone before the backlog is emptied: a report that is sent then fails.
     reports: mpsc::Receiver<ExchangeReport>,
     runs: RunGroups,
-    sink: Arc<dyn OtlpSink>,
+    sink: Option<Arc<dyn SpanSink>>,
     exchanges: Option<Box<dyn ExchangeSink>>,
     /// Number of refused upgrades by path, without paths on which a call has come since.
     refused_upgrades: HashMap<String, u64>,
@@ -229,7 +237,7 @@ struct ExchangeRecorderState {
 
 impl ExchangeRecorderState {
     /// Records what is reported until the end.
-    fn record_all(mut self, backlog: &watch::Sender<usize>, counters: &ProxyCounters) -> ProxySummary {
+    fn record_all(mut self, backlog: &watch::Sender<usize>, open_requests: &AtomicU64) -> ProxySummary {
         loop {
             match self.reports.recv_timeout(POLL_INTERVAL) {
                 Ok(ExchangeReport::Exchange(mut exchange)) => {
@@ -248,7 +256,7 @@ impl ExchangeRecorderState {
                 }
                 Ok(ExchangeReport::End) | Err(RecvTimeoutError::Disconnected) => break,
                 // As long as an answer is on its way, nothing is idle.
-                Err(RecvTimeoutError::Timeout) if counters.read().open_requests == 0 => {
+                Err(RecvTimeoutError::Timeout) if open_requests.load(Ordering::Relaxed) == 0 => {
                     let spans = self.runs.end_idle(SystemTime::now());
                     self.write(spans);
                 }
@@ -301,25 +309,12 @@ impl ExchangeRecorderState {
         self.write(spans);
     }
 
-    fn write(&mut self, spans: Vec<Span>) {
-        if spans.is_empty() {
+    fn write(&mut self, spans: Vec<SpanRecord>) {
+        let Some(sink) = self.sink.as_deref().filter(|_| !spans.is_empty()) else {
             return;
-        }
-        let count = spans.len() as u64;
-        let request = ResourceSpans {
-            resource: None,
-            scope_spans: vec![ScopeSpans {
-                scope: Some(InstrumentationScope {
-                    name: "tracer.proxy".to_owned(),
-                    ..InstrumentationScope::default()
-                }),
-                spans,
-                ..ScopeSpans::default()
-            }],
-            ..ResourceSpans::default()
         };
         for _ in 0..TRIES {
-            match self.sink.accept_spans(vec![request.clone()]) {
+            match sink.accept(spans.clone()) {
                 Ok(accepted) => {
                     self.summary.lost += accepted.rejected;
                     return;
@@ -328,7 +323,7 @@ impl ExchangeRecorderState {
                 Err(Refused::Storage(_)) => break,
             }
         }
-        self.summary.lost += count;
+        self.summary.lost += spans.len() as u64;
     }
 }
 

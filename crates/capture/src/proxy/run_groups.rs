@@ -5,13 +5,11 @@
 
 use std::time::{Duration, SystemTime};
 
-use opentelemetry_proto::tonic::trace::v1::Span;
-use tracer_sdk::format::names;
+use tracer_sdk::format::{SpanRecord, names};
 
 use super::exchange::{Exchange, ModelCall, nanoseconds};
 use super::proxied_run::ProxiedRun;
-use super::{ProxyContext, RunGrouping};
-use crate::otlp::encode::attribute;
+use super::{ProxiedRuns, ProxyContext, RunGrouping};
 use crate::runs::{random_span_id, random_trace_id};
 use tracer_providers::ModelApi;
 
@@ -22,19 +20,11 @@ const MAX_TOOL_TIME: Duration = Duration::from_secs(600);
 /// The longest name that is taken from what a client calls itself, in characters.
 const MAX_CLIENT_NAME: usize = 60;
 
-/// The runs.
+/// The runs, the one with the latest call last.
 #[derive(Debug)]
-pub(super) enum RunGroups {
-    /// Everything is in one run, which somebody else begins and ends.
-    One(ProxiedRun),
-    /// Each agent has a run of its own.
-    PerAgent(AgentRuns),
-}
-
-/// The runs of a proxy on its own, the one with the latest call last.
-#[derive(Debug)]
-pub(super) struct AgentRuns {
-    grouping: RunGrouping,
+pub(super) struct RunGroups {
+    /// `None` of a single run, which somebody else begins and ends.
+    grouping: Option<RunGrouping>,
     runs: Vec<AgentRun>,
 }
 
@@ -52,23 +42,26 @@ struct AgentRun {
 }
 
 impl RunGroups {
-    pub(super) fn one(context: ProxyContext) -> Self {
-        Self::One(ProxiedRun::new(context))
-    }
-
-    pub(super) fn per_agent(grouping: RunGrouping) -> Self {
-        Self::PerAgent(AgentRuns {
-            grouping,
-            runs: Vec::new(),
-        })
+    pub(super) fn new(runs: ProxiedRuns) -> Self {
+        match runs {
+            ProxiedRuns::One(context) => Self {
+                grouping: None,
+                runs: vec![AgentRun::new(context, String::new(), SystemTime::UNIX_EPOCH)],
+            },
+            ProxiedRuns::PerAgent(grouping) => Self {
+                grouping: Some(grouping),
+                runs: Vec::new(),
+            },
+        }
     }
 
     /// The spans of an exchange; `call` is what its bodies say, if it is a model call.
-    pub(super) fn spans(&mut self, exchange: &Exchange, call: Option<(ModelApi, &ModelCall)>) -> Vec<Span> {
-        let calls = match self {
-            Self::One(calls) => calls,
-            Self::PerAgent(runs) => &mut runs.run_of(exchange, call.map(|(_, call)| call)).calls,
-        };
+    pub(super) fn spans(
+        &mut self,
+        exchange: &Exchange,
+        call: Option<(ModelApi, &ModelCall)>,
+    ) -> Vec<SpanRecord> {
+        let calls = &mut self.run_of(exchange, call.map(|(_, call)| call)).calls;
         match call {
             Some((api, call)) => calls.model_call(exchange, api, call),
             None => vec![calls.other(exchange)],
@@ -77,33 +70,52 @@ impl RunGroups {
 
     /// True if a call of these runs created the answer with this ID, or asked for it.
     pub(super) fn knows_answer(&self, id: &str) -> bool {
-        match self {
-            Self::One(calls) => calls.knows_answer(id),
-            Self::PerAgent(runs) => runs.runs.iter().any(|run| run.calls.knows_answer(id)),
-        }
+        self.runs.iter().any(|run| run.calls.knows_answer(id))
     }
 
     /// The last spans of the runs that are over.
-    pub(super) fn end_idle(&mut self, now: SystemTime) -> Vec<Span> {
-        match self {
-            Self::One(_) => Vec::new(),
-            Self::PerAgent(runs) => runs.end(Some(now)),
-        }
+    pub(super) fn end_idle(&mut self, now: SystemTime) -> Vec<SpanRecord> {
+        let Some(RunGrouping { idle, .. }) = self.grouping else {
+            return Vec::new();
+        };
+        self.end(|run| {
+            let quiet = now.duration_since(run.last).unwrap_or_default();
+            let patience = if run.calls.waits() {
+                idle.max(MAX_TOOL_TIME)
+            } else {
+                idle
+            };
+            quiet > patience
+        })
     }
 
     /// The last spans of every run.
-    pub(super) fn finish(&mut self) -> Vec<Span> {
-        match self {
-            Self::One(calls) => calls.finish(),
-            Self::PerAgent(runs) => runs.end(None),
-        }
+    pub(super) fn finish(&mut self) -> Vec<SpanRecord> {
+        self.end(|_| true)
     }
-}
 
-impl AgentRuns {
+    fn end(&mut self, is_over: impl Fn(&AgentRun) -> bool) -> Vec<SpanRecord> {
+        let mut spans = Vec::new();
+        for run in &mut self.runs {
+            if run.has_ended || !is_over(run) {
+                continue;
+            }
+            run.has_ended = true;
+            spans.extend(run.calls.finish());
+            if self.grouping.is_some() && !run.has_root {
+                run.has_root = true;
+                spans.push(root(run));
+            }
+        }
+        spans
+    }
+
     /// The run of an exchange, which becomes the last one.
     fn run_of(&mut self, exchange: &Exchange, call: Option<&ModelCall>) -> &mut AgentRun {
-        let place = self.place_of(exchange, call);
+        let place = match &self.grouping {
+            Some(grouping) => self.place_of(exchange, call, grouping),
+            None => Some(0),
+        };
         let mut run = match place {
             Some(place) => self.runs.remove(place),
             None => self.begin(exchange),
@@ -122,7 +134,12 @@ impl AgentRuns {
         &mut self.runs[last]
     }
 
-    fn place_of(&self, exchange: &Exchange, call: Option<&ModelCall>) -> Option<usize> {
+    fn place_of(
+        &self,
+        exchange: &Exchange,
+        call: Option<&ModelCall>,
+        grouping: &RunGrouping,
+    ) -> Option<usize> {
         let latest = |is_it: &dyn Fn(&AgentRun) -> bool| self.runs.iter().rposition(is_it);
         if let Some((trace_id, _)) = exchange.sent_context {
             return latest(&|run| run.calls.context.trace_id == trace_id);
@@ -135,7 +152,7 @@ impl AgentRuns {
         let history = call.map(|call| &call.history);
         let continued = history
             .and_then(|history| latest(&|run| run.calls.is_continued_by(exchange, history, run.has_root)));
-        continued.or_else(|| latest(&|run| !run.has_root && distance(exchange, run) <= self.grouping.idle))
+        continued.or_else(|| latest(&|run| !run.has_root && distance(exchange, run) <= grouping.idle))
     }
 
     fn begin(&self, exchange: &Exchange) -> AgentRun {
@@ -146,45 +163,23 @@ impl AgentRuns {
             trace_id,
             root_span_id: random_span_id(),
         };
-        let name = self.grouping.name.clone();
-        AgentRun {
+        let name = self.grouping.as_ref().and_then(|grouping| grouping.name.clone());
+        let name = name.unwrap_or_else(|| client_name(&exchange.user_agent));
+        AgentRun::new(context, name, exchange.arrived)
+    }
+}
+
+impl AgentRun {
+    fn new(context: ProxyContext, name: String, began: SystemTime) -> Self {
+        Self {
             calls: ProxiedRun::new(context),
-            name: name.unwrap_or_else(|| client_name(&exchange.user_agent)),
+            name,
             model_calls: 0,
-            first: exchange.arrived,
-            last: exchange.ended,
+            first: began,
+            last: began,
             has_root: false,
             has_ended: false,
         }
-    }
-
-    /// Ends the runs that are idle at `now`, or all of them.
-    fn end(&mut self, now: Option<SystemTime>) -> Vec<Span> {
-        let idle = self.grouping.idle;
-        let is_over = |run: &AgentRun| {
-            now.is_none_or(|now| {
-                let quiet = now.duration_since(run.last).unwrap_or_default();
-                let patience = if run.calls.waits() {
-                    idle.max(MAX_TOOL_TIME)
-                } else {
-                    idle
-                };
-                quiet > patience
-            })
-        };
-        let mut spans = Vec::new();
-        for run in &mut self.runs {
-            if run.has_ended || !is_over(run) {
-                continue;
-            }
-            run.has_ended = true;
-            spans.extend(run.calls.finish());
-            if !run.has_root {
-                run.has_root = true;
-                spans.push(root(run));
-            }
-        }
-        spans
     }
 }
 
@@ -196,14 +191,13 @@ fn distance(exchange: &Exchange, run: &AgentRun) -> Duration {
 }
 
 /// The span around all calls of a run. What holds no model call is no agent's, and gets no name that would make it one.
-fn root(run: &AgentRun) -> Span {
+fn root(run: &AgentRun) -> SpanRecord {
     let context = run.calls.context;
     let times = (nanoseconds(run.first), nanoseconds(run.last));
     let mut span = context.span(context.root_span_id, None, run.name.clone(), times);
-    span.attributes.push(attribute(names::INFERRED.written(), "span"));
+    span.set(names::INFERRED, "span");
     if run.model_calls > 0 {
-        span.attributes
-            .push(attribute(names::RUN_NAME.written(), run.name.as_str()));
+        span.set(names::RUN_NAME, run.name.as_str());
     }
     span
 }
@@ -224,6 +218,7 @@ fn client_name(user_agent: &str) -> String {
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
+    use tracer_sdk::format::TraceId;
 
     use super::*;
     use crate::exchange::ExchangeEnd;
@@ -271,18 +266,18 @@ mod tests {
     }
 
     fn groups(name: Option<&str>) -> RunGroups {
-        RunGroups::per_agent(RunGrouping {
+        RunGroups::new(ProxiedRuns::PerAgent(RunGrouping {
             name: name.map(str::to_owned),
             idle: Duration::from_secs(10),
-        })
+        }))
     }
 
     /// Records an exchange; the run's trace ID.
-    fn record(groups: &mut RunGroups, exchange: &Exchange) -> Vec<u8> {
+    fn record(groups: &mut RunGroups, exchange: &Exchange) -> TraceId {
         let api = ModelApi::ChatCompletions;
         let call = ModelCall::read(exchange, api);
         let spans = groups.spans(exchange, Some((api, &call)));
-        spans.last().unwrap().trace_id.clone()
+        spans.last().unwrap().trace_id
     }
 
     fn user(text: &str) -> Value {
@@ -337,7 +332,7 @@ mod tests {
         record(&mut groups, &exchange(0, &user("A"), &said("a")));
         let mut sent = exchange(1, &user("B"), &said("b"));
         sent.sent_context = Some(("ab".repeat(16).parse().unwrap(), "cd".repeat(8).parse().unwrap()));
-        assert_eq!(record(&mut groups, &sent), [0xab; 16]);
+        assert_eq!(record(&mut groups, &sent), "ab".repeat(16).parse().unwrap());
     }
 
     #[test]

@@ -6,11 +6,9 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use opentelemetry_proto::tonic::common::v1::any_value;
-use opentelemetry_proto::tonic::logs::v1::ResourceLogs;
-use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, Span};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
+use tracer_sdk::format::SpanRecord;
 
 use super::*;
 use crate::otlp::packed::gzip;
@@ -18,27 +16,20 @@ use crate::{Accepted, Refused};
 
 /// Keeps what it gets.
 #[derive(Default)]
-struct Spans(Mutex<Vec<Span>>);
+struct Spans(Mutex<Vec<SpanRecord>>);
 
-impl OtlpSink for Spans {
-    fn accept_spans(&self, spans: Vec<ResourceSpans>) -> Result<Accepted, Refused> {
-        let spans = spans.into_iter().flat_map(|resource| resource.scope_spans);
-        self.0.lock().extend(spans.flat_map(|scope| scope.spans));
-        Ok(Accepted::default())
-    }
-
-    fn accept_logs(&self, _: Vec<ResourceLogs>) -> Result<Accepted, Refused> {
+impl SpanSink for Spans {
+    fn accept(&self, spans: Vec<SpanRecord>) -> Result<Accepted, Refused> {
+        self.0.lock().extend(spans);
         Ok(Accepted::default())
     }
 }
 
 #[test]
-fn hooks_hide_the_token() {
-    let hooks = ProxyHooks {
-        token: Some("random-part".to_owned()),
-        ..ProxyHooks::default()
-    };
-    assert!(!format!("{hooks:?}").contains("random-part"));
+fn options_hide_the_token() {
+    let mut options = ProxyOptions::default();
+    options.address.token = Some("random-part".to_owned());
+    assert!(!format!("{options:?}").contains("random-part"));
 }
 
 fn context() -> ProxyContext {
@@ -143,9 +134,10 @@ impl Proxied {
     fn new(upstream: &str, requests: mpsc::Receiver<String>) -> Self {
         let spans = Arc::new(Spans::default());
         let upstream = upstream.to_owned();
-        let sink: Arc<dyn OtlpSink> = Arc::clone(&spans) as Arc<dyn OtlpSink>;
         let variable = |name: &str| (name == "OPENAI_BASE_URL").then(|| upstream.clone());
-        let proxy = ModelProxy::start(context(), variable, sink).unwrap();
+        let runs = ProxiedRuns::One(context());
+        let sink = Arc::clone(&spans) as _;
+        let proxy = ModelProxy::start(runs, variable, Some(sink), ProxyOptions::default()).unwrap();
         let base = format!("{}/openai/v1", proxy.base());
         Self {
             proxy: Some(proxy),
@@ -184,34 +176,24 @@ impl Proxied {
         answer
     }
 
-    fn finish(mut self) -> (ProxySummary, Vec<Span>) {
+    fn finish(mut self) -> (ProxySummary, Vec<SpanRecord>) {
         let summary = self.proxy.take().unwrap().shut_down();
         let spans = std::mem::take(&mut *self.spans.0.lock());
         (summary, spans)
     }
 }
 
-fn attribute(span: &Span, key: &str) -> Option<Value> {
-    let found = span.attributes.iter().find(|attribute| attribute.key == key)?;
-    Some(match found.value.as_ref()?.value.as_ref()? {
-        any_value::Value::StringValue(text) => json!(text),
-        any_value::Value::BoolValue(flag) => json!(flag),
-        any_value::Value::IntValue(int) => json!(int),
-        any_value::Value::DoubleValue(double) => json!(double),
-        _ => return None,
-    })
+fn attribute(span: &SpanRecord, key: &str) -> Option<Value> {
+    span.attributes.get(key).cloned()
 }
 
-fn event_content(span: &Span, name: &str) -> Option<String> {
+fn event_content(span: &SpanRecord, name: &str) -> Option<String> {
     let event = span.events.iter().find(|event| event.name == name)?;
-    match event.attributes.first()?.value.as_ref()?.value.as_ref()? {
-        any_value::Value::StringValue(text) => Some(text.clone()),
-        _ => None,
-    }
+    Some(event.attributes["content"].as_str()?.to_owned())
 }
 
 /// What the model said has a text.
-fn assert_answered(span: &Span, text: &str) {
+fn assert_answered(span: &SpanRecord, text: &str) {
     let answer = event_content(span, "gen_ai.assistant.message").unwrap();
     assert!(answer.contains(text), "{answer}");
 }
@@ -242,8 +224,8 @@ fn a_call_is_passed_on_and_recorded() {
     let [span] = spans.as_slice() else {
         panic!("{spans:#?}")
     };
-    assert_eq!(span.trace_id, context().trace_id.to_bytes());
-    assert_eq!(span.parent_span_id, context().root_span_id.to_bytes());
+    assert_eq!(span.trace_id, context().trace_id);
+    assert_eq!(span.parent_span_id, Some(context().root_span_id));
     for (key, value) in [
         ("gen_ai.operation.name", json!("chat")),
         ("gen_ai.request.model", json!("gpt-5")),
@@ -372,7 +354,7 @@ fn conversations_that_no_tool_waits_for_stand_side_by_side() {
     proxied.ask("/chat/completions", "", &question("Weather in Oslo?"));
     proxied.ask("/chat/completions", "", &question("Weather in Oslo and Paris?"));
     let (_, spans) = proxied.finish();
-    let root = context().root_span_id.to_bytes();
+    let root = Some(context().root_span_id);
     assert!(spans.iter().all(|span| span.parent_span_id == root), "{spans:?}");
 }
 
@@ -560,15 +542,16 @@ fn calls_are_where_the_client_says_and_tools_are_derived() {
     let (_, spans) = proxied.finish();
     let names: Vec<&str> = spans.iter().map(|span| span.name.as_str()).collect();
     assert_eq!(names, ["chat gpt-5", "weather", "chat gpt-5"]);
-    assert_eq!(spans[0].parent_span_id, 0x1234_5678_90ab_cdef_u64.to_be_bytes());
+    assert_eq!(spans[0].parent_span_id, "1234567890abcdef".parse().ok());
     assert_eq!(spans[1].parent_span_id, spans[0].parent_span_id);
     assert_eq!(
         spans[2].parent_span_id,
-        context().root_span_id.to_bytes(),
+        Some(context().root_span_id),
         "another trace is not ours"
     );
-    assert!(spans[1].start_time_unix_nano >= spans[0].end_time_unix_nano);
-    assert!(spans[1].end_time_unix_nano <= spans[2].end_time_unix_nano);
+    let [start, end] = [&spans[1].start_time, spans[1].end_time.as_ref().unwrap()];
+    let ended = |span: &SpanRecord| span.end_time.as_ref().unwrap().instant();
+    assert!(start.instant() >= ended(&spans[0]) && end.instant() <= ended(&spans[2]));
 }
 
 /// A request of a conversation with tools.
@@ -616,7 +599,7 @@ fn a_conversation_that_a_tool_begins_is_in_it() {
         proxied.ask("/chat/completions", "", request);
     }
     let (_, spans) = proxied.finish();
-    let name_of = |id: &[u8]| {
+    let name_of = |id: SpanId| {
         let parent = spans.iter().find(|span| span.span_id == id);
         parent.map_or("root", |span| span.name.as_str())
     };
@@ -625,7 +608,7 @@ fn a_conversation_that_a_tool_begins_is_in_it() {
         .map(|span| {
             (
                 span.name.as_str(),
-                name_of(&span.parent_span_id),
+                name_of(span.parent_span_id.unwrap()),
                 attribute(span, "tracer.thread"),
             )
         })

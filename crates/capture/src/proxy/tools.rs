@@ -3,20 +3,17 @@
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
-use opentelemetry_proto::tonic::trace::v1::status::StatusCode;
-use opentelemetry_proto::tonic::trace::v1::{Span, Status, span};
 use serde_json::Value;
 use tracer_insight::conversation::{Message, MessagePart, OfferedTool, embedded_json, offered_tools};
 use tracer_insight::not_run::is_runnable;
 use tracer_runs::is_closing_tool;
-use tracer_sdk::format::SpanId;
-use tracer_sdk::format::names::{self, event_keys, events};
+use tracer_sdk::format::names::{self, Name, event_keys, events};
+use tracer_sdk::format::{SpanEvent, SpanId, SpanRecord, StatusCode, StoredTime};
 
 use super::ProxyContext;
 use super::conversations::WireCall;
 use super::exchange::set_failure;
 use super::history::{History, results_in};
-use crate::otlp::encode::attribute;
 use crate::runs::random_span_id;
 
 /// The most calls that are without results at once; the oldest is forgotten first.
@@ -104,7 +101,7 @@ impl OpenTools {
         (body, answer): (&Value, &[Message]),
         (number, turn): (usize, &WireCall),
         asked: u64,
-    ) -> Vec<Span> {
+    ) -> Vec<SpanRecord> {
         let parts = answer.iter().flat_map(|message| &message.parts);
         let mut offered = None;
         for (at, part) in parts.enumerate() {
@@ -153,7 +150,7 @@ impl OpenTools {
         body: &Value,
         conversation: usize,
         ended: u64,
-    ) -> Vec<Span> {
+    ) -> Vec<SpanRecord> {
         let mut spans = Vec::new();
         for item in body.get("output").and_then(Value::as_array).into_iter().flatten() {
             let text = |key: &str| item.get(key).and_then(Value::as_str);
@@ -175,10 +172,7 @@ impl OpenTools {
             };
             let mut span = tool_span(context, &call, ended);
             if is_completed {
-                span.status = Some(Status {
-                    code: StatusCode::Ok.into(),
-                    ..Status::default()
-                });
+                span.status_code = StatusCode::Ok;
             } else {
                 set_failure(&mut span, TOOL_ERROR, "the provider says that its tool failed");
             }
@@ -239,7 +233,7 @@ impl OpenTools {
         (answer, conversation): (Option<usize>, Option<usize>),
         arrived: u64,
         in_answer: bool,
-    ) -> Vec<Span> {
+    ) -> Vec<SpanRecord> {
         let of_answer = |calls: &BTreeMap<_, _>, is_it: &dyn Fn(&OpenTool) -> bool| {
             let answer = answer?;
             let mut calls = calls.range((answer, 0)..=(answer, usize::MAX));
@@ -286,7 +280,7 @@ impl OpenTools {
         results: &[MessagePart],
         conversation: usize,
         arrived: u64,
-    ) -> Vec<Span> {
+    ) -> Vec<SpanRecord> {
         let mut spans = Vec::new();
         for result in results {
             if let MessagePart::ToolResult {
@@ -309,7 +303,7 @@ impl OpenTools {
         (value, is_error): (&Value, bool),
         arrived: u64,
         in_answer: bool,
-    ) -> Option<Span> {
+    ) -> Option<SpanRecord> {
         if call.kind == OpenKind::NotRun && !in_answer {
             return None;
         }
@@ -318,9 +312,9 @@ impl OpenTools {
         }
         let mut span = tool_span(context, call, arrived);
         if !value.is_null() {
-            let end = span.end_time_unix_nano;
-            let event = content(events::TOOL_RESULT.written(), event_keys::RESULT, value, end);
-            span.events.push(event);
+            let end = span.end_time.clone().unwrap_or_else(|| span.start_time.clone());
+            span.events
+                .push(content(events::TOOL_RESULT, event_keys::RESULT, value, end));
         }
         if is_error {
             let (class, message) = failure_of(value);
@@ -341,7 +335,7 @@ impl OpenTools {
 
     /// The spans of the calls that never got a result, so that how they ended is unknown: the run ended, or the provider ran
     /// them and said nothing.
-    pub(super) fn unanswered(&mut self, context: &ProxyContext) -> Vec<Span> {
+    pub(super) fn unanswered(&mut self, context: &ProxyContext) -> Vec<SpanRecord> {
         let open = std::mem::take(self);
         let tools = open.tools().filter(|call| !open.is_form(call));
         tools.map(|call| tool_span(context, call, call.asked)).collect()
@@ -443,43 +437,37 @@ fn failure_of(result: &Value) -> (String, String) {
     (class.to_owned(), message)
 }
 
-fn tool_span(context: &ProxyContext, call: &OpenTool, end: u64) -> Span {
+fn tool_span(context: &ProxyContext, call: &OpenTool, end: u64) -> SpanRecord {
     let times = (call.asked, end.max(call.asked));
     let mut span = context.span(call.span_id, Some(call.parent), call.name.clone(), times);
-    span.attributes.extend([
-        attribute(names::OPERATION.written(), "execute_tool"),
-        attribute("gen_ai.tool.name", call.name.as_str()),
-        attribute(names::DERIVED.written(), true),
-        attribute(names::THREAD.written(), call.conversation + 1),
-    ]);
-    span.attributes
-        .extend(call.id.as_deref().map(|id| attribute(CALL_ID, id)));
+    span.set(names::OPERATION, "execute_tool");
+    span.set("gen_ai.tool.name", call.name.as_str());
+    span.set(names::DERIVED, true);
+    span.set(names::THREAD, call.conversation + 1);
+    span.set(CALL_ID, call.id.as_deref());
+    let start = span.start_time.clone();
     span.events.push(content(
-        events::TOOL_ARGUMENTS.written(),
+        events::TOOL_ARGUMENTS,
         event_keys::ARGUMENTS,
         &call.arguments,
-        call.asked,
+        start,
     ));
     span
 }
 
-fn content(name: &str, key: &str, value: &Value, time: u64) -> span::Event {
+fn content(name: Name, key: &str, value: &Value, time: StoredTime) -> SpanEvent {
     let content = match value {
         Value::String(text) => text.clone(),
         value => value.to_string(),
     };
-    span::Event {
-        time_unix_nano: time,
-        name: name.to_owned(),
-        attributes: vec![attribute(key, content)],
-        dropped_attributes_count: 0,
-    }
+    SpanEvent::new(name, time).with(key, content)
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
     use tracer_insight::conversation::answer_messages;
+    use tracer_sdk::format::Timestamp;
 
     use super::*;
 
@@ -491,11 +479,11 @@ mod tests {
     }
 
     /// An answer in the only conversation, whose number is the time.
-    fn ask(tools: &mut OpenTools, answer: &Value, asked: u64) -> Vec<Span> {
+    fn ask(tools: &mut OpenTools, answer: &Value, asked: u64) -> Vec<SpanRecord> {
         ask_of(tools, &Value::Null, answer, asked)
     }
 
-    fn ask_of(tools: &mut OpenTools, request: &Value, answer: &Value, asked: u64) -> Vec<Span> {
+    fn ask_of(tools: &mut OpenTools, request: &Value, answer: &Value, asked: u64) -> Vec<SpanRecord> {
         let turn = WireCall {
             conversation: 0,
             span_id: random_span_id(),
@@ -514,35 +502,21 @@ mod tests {
     }
 
     /// What a request settles that continues the answer of this time.
-    fn settle(tools: &mut OpenTools, request: &Value, asked: usize, arrived: u64) -> Vec<Span> {
+    fn settle(tools: &mut OpenTools, request: &Value, asked: usize, arrived: u64) -> Vec<SpanRecord> {
         let results = History::of(request).results;
         tools.settle(&context(), &results, (Some(asked), Some(0)), arrived, false)
     }
 
     /// The name, the result and the class of the error of each span.
-    fn outcomes(spans: &[Span]) -> Vec<(&str, Option<String>, Option<String>)> {
-        let result = |span: &Span| {
+    fn outcomes(spans: &[SpanRecord]) -> Vec<(&str, Option<String>, Option<String>)> {
+        let result = |span: &SpanRecord| {
             let event = span
                 .events
                 .iter()
                 .find(|event| event.name == events::TOOL_RESULT.written())?;
-            let value = event.attributes[0].value.as_ref()?.value.as_ref()?;
-            match value {
-                opentelemetry_proto::tonic::common::v1::any_value::Value::StringValue(text) => {
-                    Some(text.clone())
-                }
-                other => panic!("{other:?}"),
-            }
+            Some(event.attributes[event_keys::RESULT].as_str()?.to_owned())
         };
-        let error = |span: &Span| {
-            let class = attribute(span, names::ERROR_TYPE.written())?;
-            Some(
-                class
-                    .trim_start_matches("StringValue(\"")
-                    .trim_end_matches("\")")
-                    .to_owned(),
-            )
-        };
+        let error = |span: &SpanRecord| attribute(span, names::ERROR_TYPE.written());
         spans
             .iter()
             .map(|span| (span.name.as_str(), result(span), error(span)))
@@ -682,17 +656,25 @@ mod tests {
         let second = json!({"content": [
             {"type": "web_search_tool_result", "tool_use_id": "s1", "content": [{"type": "web_search_result", "url": "u"}]}]});
         let spans = ask(&mut tools, &second, 200);
-        assert_eq!(
-            (spans[0].start_time_unix_nano, spans[0].end_time_unix_nano),
-            (100, 200)
-        );
+        assert_eq!(times(&spans[0]), nanoseconds([100, 200]));
         assert_eq!(attribute(&spans[0], names::ERROR_TYPE.written()), None);
         assert!(!tools.waits());
     }
 
-    fn attribute(span: &Span, key: &str) -> Option<String> {
-        let found = span.attributes.iter().find(|attribute| attribute.key == key)?;
-        Some(format!("{:?}", found.value.as_ref()?.value.as_ref()?))
+    fn attribute(span: &SpanRecord, key: &str) -> Option<String> {
+        match span.attributes.get(key)? {
+            Value::String(text) => Some(text.clone()),
+            value => Some(value.to_string()),
+        }
+    }
+
+    fn times(span: &SpanRecord) -> [Timestamp; 2] {
+        let end = span.end_time.as_ref().unwrap();
+        [span.start_time.instant(), end.instant()]
+    }
+
+    fn nanoseconds(times: [u64; 2]) -> [Timestamp; 2] {
+        times.map(Timestamp::from_unix_nanoseconds)
     }
 
     #[test]
@@ -709,11 +691,8 @@ mod tests {
         let spans = settle(&mut tools, &request, 100, 250);
         assert_eq!(spans.len(), 2);
         assert_eq!(spans[0].name, "time");
-        assert_eq!(
-            (spans[1].start_time_unix_nano, spans[1].end_time_unix_nano),
-            (100, 250)
-        );
-        assert_eq!(attribute(&spans[1], CALL_ID).unwrap(), "StringValue(\"call_1\")");
+        assert_eq!(times(&spans[1]), nanoseconds([100, 250]));
+        assert_eq!(attribute(&spans[1], CALL_ID).unwrap(), "call_1");
         assert!(attribute(&spans[1], names::DERIVED.written()).is_some());
         // The history of every later request repeats them.
         assert!(settle(&mut tools, &request, 100, 300).is_empty());
@@ -730,7 +709,7 @@ mod tests {
             let request = json!({"messages": [{"role": "user", "content": [
                 {"type": "tool_result", "tool_use_id": "t1", "is_error": true, "content": content}]}]});
             let spans = settle(&mut tools, &request, 100, 250);
-            spans[0].status.as_ref().unwrap().message.clone()
+            spans[0].status_description.clone()
         };
         assert_eq!(failed(json!("no station in Rome")), "no station in Rome");
         assert_eq!(
@@ -757,8 +736,8 @@ mod tests {
             );
             let request = json!({"messages": [{"role": "tool", "tool_call_id": "c1", "content": content}]});
             let spans = settle(&mut tools, &request, 100, 250);
-            let status = spans[0].status.clone().unwrap_or_default();
-            (status.code == i32::from(StatusCode::Error)).then_some(status.message)
+            let span = &spans[0];
+            (span.status_code == StatusCode::Error).then(|| span.status_description.clone())
         };
         for phrase in [
             "Error: Function failed.",
@@ -877,7 +856,7 @@ mod tests {
         let spans = tools.unanswered(&context());
         assert_eq!(attribute(&spans[0], names::ERROR_TYPE.written()), None);
         assert_eq!(attribute(&spans[0], names::STATUS.written()), None);
-        assert_eq!(spans[0].status, None);
+        assert_eq!(spans[0].status_code, StatusCode::Unset);
         assert!(tools.unanswered(&context()).is_empty());
     }
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use tracer_insight::text::shell_quoted;
 
-use crate::server::Upstream;
+use crate::server::{OtlpServer, Upstream};
 
 /// The address that the proxies of a network must not be asked for.
 const LOOPBACK: &str = "127.0.0.1";
@@ -52,6 +52,11 @@ impl Inherited {
         let value = self.variables.get(name)?.trim();
         (!value.is_empty()).then_some(value)
     }
+
+    /// The same as a function, for a proxy.
+    pub fn variables(&self) -> impl Fn(&str) -> Option<String> {
+        move |name: &str| self.get(name).map(str::to_owned)
+    }
 }
 
 /// Addresses of a recording's receiver.
@@ -61,6 +66,16 @@ pub struct OtlpEndpoints {
     pub http: String,
     /// The URL of OTLP over gRPC.
     pub grpc: String,
+}
+
+impl From<&OtlpServer> for OtlpEndpoints {
+    fn from(server: &OtlpServer) -> Self {
+        let http = server.http_endpoint();
+        Self {
+            grpc: server.grpc_endpoint().unwrap_or_else(|| http.clone()),
+            http,
+        }
+    }
 }
 
 /// A variable that the command is started with.

@@ -3,10 +3,10 @@
 //!
 //! | what | where |
 //! |---|---|
-//! | the variables that the command is started with | `environment`, `codex` |
+//! | the variables that the command is started with | `environment`, `models`, `codex` |
 //! | what can be seen of the program, and of its environment | `program`, `findings` |
 //! | the process | `child` |
-//! | what sees the command: the receiver, the proxy for model APIs | `otlp_source`, `model_source` |
+//! | what receives its spans | `receiver` |
 //! | all of it together | `recording` |
 //! | forks with one model after the other | `fork_models` |
 //! | why there is no model call, and what to do | `reasons`, `frameworks` |
@@ -17,11 +17,11 @@ mod environment;
 mod findings;
 mod fork_models;
 mod frameworks;
-mod model_source;
+mod models;
 mod options;
-mod otlp_source;
 mod program;
 mod reasons;
+mod receiver;
 mod recording;
 
 pub use child::{
@@ -32,7 +32,7 @@ pub use environment::{ChildEnvironment, Inherited, OtlpEndpoints, Variable};
 pub use findings::{EnvironmentFindings, switches};
 pub use fork_models::{ForkedRun, ModelFork, fork_models, verification};
 pub use frameworks::{Framework, frameworks_of};
-pub use model_source::model_base_urls;
+pub use models::model_base_urls;
 pub use options::RecordOptions;
 pub use program::{Program, ProgramKind};
 pub use reasons::{Observation, likely_reasons};

@@ -1,21 +1,9 @@
-//! The proxy for model APIs as something that a recorded command is pointed at: calls of programs without any telemetry
-//! (capture, section 5).
-
-use std::sync::Arc;
+//! The variables of a recorded command for its calls of models: those that lead it to the proxy, or keep it from calling
+//! anything but a replay (capture, section 5).
 
 use super::environment::{ChildEnvironment, Inherited};
 use super::program::Program;
-use crate::proxy::{
-    self, BaseUrlVariable, ModelProxy, ProxyContext, ProxyError, ProxyHooks, ProxyStatistics, ProxySummary,
-};
-use crate::sink::OtlpSink;
-
-/// The proxy, on a port of its own.
-#[derive(Debug)]
-pub(super) struct ModelSource {
-    proxy: ModelProxy,
-    base_urls: Vec<(&'static str, String)>,
-}
+use crate::proxy::{self, BaseUrlVariable};
 
 /// The variables that lead a program's calls of models to a proxy at `base`, with their values: of every provider that has
 /// an address.
@@ -36,8 +24,7 @@ pub fn model_base_urls(
     own: &[BaseUrlVariable],
     base: &str,
 ) -> Vec<(&'static str, String)> {
-    let variable = |name: &str| inherited.get(name).map(str::to_owned);
-    let urls = proxy::base_urls(variable, own, base).into_iter();
+    let urls = proxy::base_urls(inherited.variables(), own, base).into_iter();
     let is_of_server = |name: &str| program.name == "ollama" && name == OLLAMA_SERVER;
     urls.filter(|(name, _)| !is_of_server(name)).collect()
 }
@@ -54,57 +41,6 @@ const CLAUDE_CODE: [(&str, &str); 2] = [
 const PLACEHOLDER_KEY: &str = "replayed-without-a-key";
 /// As the Gemini CLI starts itself again, and loses what it was given.
 const GEMINI_CLI: (&str, &str) = ("GEMINI_CLI_NO_RELAUNCH", "true");
-
-impl ModelSource {
-    /// Starts it. A base URL that the environment names already is the upstream of its requests; in a replay, calls of
-    /// `replayed` providers have none.
-    pub(super) fn start(
-        context: ProxyContext,
-        sink: Arc<dyn OtlpSink>,
-        inherited: &Inherited,
-        program: &Program,
-        hooks: ProxyHooks,
-        replayed: Option<&[String]>,
-    ) -> Result<Self, ProxyError> {
-        let variable = |name: &str| inherited.get(name).map(str::to_owned);
-        let own = hooks.base_url_variables.clone();
-        let proxy = ModelProxy::start_with(context, variable, sink, hooks)?;
-        let base_urls = match replayed {
-            None => model_base_urls(program, inherited, &own, proxy.base()),
-            Some(providers) => proxy::replay_base_urls(variable, providers, proxy.base()),
-        };
-        Ok(Self { proxy, base_urls })
-    }
-
-    /// Variables that lead the command here.
-    pub(super) fn environment(&self, inherited: &Inherited) -> ChildEnvironment {
-        let mut environment = ChildEnvironment::of_models(inherited, self.base_urls.clone());
-        // By its name a secret, whose value programs with tracer's SDK record nowhere.
-        let token = self.proxy.base().rsplit('/').next();
-        environment.set("TRACER_PROXY_TOKEN", token.unwrap_or_default());
-        environment
-    }
-
-    /// The variables that lead the command here, with their values.
-    pub(super) fn base_urls(&self) -> &[(&'static str, String)] {
-        &self.base_urls
-    }
-
-    /// Notices for the user before the command starts.
-    pub(super) fn notices(&self) -> Vec<String> {
-        self.proxy.unusable().iter().map(ToString::to_string).collect()
-    }
-
-    /// Statistics of the requests so far.
-    pub(super) fn statistics(&self) -> ProxyStatistics {
-        self.proxy.statistics()
-    }
-
-    /// Ends it, and says what went through.
-    pub(super) fn stop(self) -> ProxySummary {
-        self.proxy.shut_down()
-    }
-}
 
 impl ChildEnvironment {
     /// Variables that keep a replayed command from calling anything but the replay: placeholders instead of keys, for

@@ -3,6 +3,8 @@
 use super::child::Exit;
 use super::findings::EnvironmentFindings;
 use super::program::{Program, ProgramKind};
+use crate::proxy::ProxySummary;
+use crate::server::ServerStatistics;
 use tracer_insight::text::counted;
 use tracer_insight::units;
 
@@ -17,22 +19,10 @@ pub struct Observation<'a> {
     pub receives_otlp: bool,
     /// `true` when there was a proxy for model APIs.
     pub proxies_models: bool,
-    /// Requests that went through it.
-    pub proxied_requests: u64,
-    /// Those of them that asked a model for something else than an answer: embeddings, transcripts, images.
-    pub service_calls: u64,
-    /// The routes of those of an API that is not known.
-    pub unknown_routes: &'a [String],
-    /// The paths that no provider has, whose requests were refused.
-    pub refused_routes: &'a [String],
-    /// Connections that the receiver took.
-    pub connections: u64,
-    /// Spans that arrived.
-    pub spans: u64,
-    /// Log records that arrived.
-    pub logs: u64,
-    /// Spans and log records that could not be taken.
-    pub rejected: u64,
+    /// Summary of the requests to it.
+    pub proxied: &'a ProxySummary,
+    /// Statistics of the receiver.
+    pub received: ServerStatistics,
     /// Model calls in the run, from any recorder.
     pub model_calls: u64,
     /// Its exit, where it was waited for.
@@ -45,6 +35,8 @@ pub struct Observation<'a> {
 ///
 /// ```
 /// use std::path::Path;
+/// use tracer_capture::proxy::ProxySummary;
+/// use tracer_capture::server::ServerStatistics;
 /// use tracer_capture::record::{EnvironmentFindings, Inherited, Observation, Program, likely_reasons};
 ///
 /// let command = ["uvicorn".into(), "app:app".into()];
@@ -54,14 +46,8 @@ pub struct Observation<'a> {
 ///     environment: &EnvironmentFindings::new(&environment, ""),
 ///     receives_otlp: true,
 ///     proxies_models: true,
-///     proxied_requests: 0,
-///     service_calls: 0,
-///     unknown_routes: &[],
-///     refused_routes: &[],
-///     connections: 0,
-///     spans: 0,
-///     logs: 0,
-///     rejected: 0,
+///     proxied: &ProxySummary::default(),
+///     received: ServerStatistics::default(),
 ///     model_calls: 0,
 ///     exit: None,
 ///     duration: None,
@@ -74,7 +60,7 @@ pub fn likely_reasons(observed: &Observation<'_>) -> Vec<String> {
         return Vec::new();
     }
     // The proxy saw what the program asks: how to see more is no answer.
-    if observed.service_calls > 0 || !observed.unknown_routes.is_empty() {
+    if observed.proxied.service_calls() > 0 || !observed.proxied.unknown_routes.is_empty() {
         return of_routes(observed);
     }
     let sees_nothing = !observed.receives_otlp && !observed.proxies_models;
@@ -94,17 +80,18 @@ pub fn likely_reasons(observed: &Observation<'_>) -> Vec<String> {
         reasons.push(NOT_RECEIVED.to_owned());
         return reasons;
     }
-    if observed.rejected > 0 {
+    let received = &observed.received;
+    if received.not_taken() > 0 {
         reasons.push(format!(
             "{} could not be read: they are no valid OTLP",
-            counted(observed.rejected, "span or log record")
+            counted(received.not_taken(), "span or log record")
         ));
     }
-    if observed.spans > 0 || observed.logs > 0 {
+    if received.spans > 0 || received.log_records > 0 {
         reasons.push(format!(
             "{} and {} arrived, none of a model call: something else of the program is instrumented",
-            counted(observed.spans, "span"),
-            counted(observed.logs, "log record"),
+            counted(received.spans, "span"),
+            counted(received.log_records, "log record"),
         ));
         reasons.extend(of_proxy(observed));
         reasons.extend(of_program(observed.program, true));
@@ -113,28 +100,28 @@ pub fn likely_reasons(observed: &Observation<'_>) -> Vec<String> {
     reasons.extend(of_end(observed));
     reasons.extend(of_environment(observed.environment));
     reasons.extend(of_proxy(observed));
-    if observed.connections > 0 {
+    if received.connections > 0 {
         reasons.push(format!(
             "an exporter connected ({}) and sent no span: the program recorded none, or was killed before it sent them",
-            counted(observed.connections, "connection")
+            counted(received.connections, "connection")
         ));
     }
-    reasons.extend(of_program(observed.program, observed.connections > 0));
+    reasons.extend(of_program(observed.program, received.connections > 0));
     reasons
 }
 
 /// The requests that went through the proxy, none of them a model call.
 fn of_routes(observed: &Observation<'_>) -> Vec<String> {
-    let services = (observed.service_calls > 0).then(|| {
+    let services = (observed.proxied.service_calls() > 0).then(|| {
         format!(
             "{} asked a model for something else than an answer, such as embeddings",
-            counted(observed.service_calls, "request")
+            counted(observed.proxied.service_calls(), "request")
         )
     });
-    let unknown = (!observed.unknown_routes.is_empty()).then(|| {
+    let unknown = (!observed.proxied.unknown_routes.is_empty()).then(|| {
         format!(
             "what it asked is of no API for models that is known here: {}",
-            observed.unknown_routes.join(", ")
+            observed.proxied.unknown_routes.join(", ")
         )
     });
     services.into_iter().chain(unknown).collect()
@@ -145,17 +132,17 @@ fn of_proxy(observed: &Observation<'_>) -> Option<String> {
     if !observed.proxies_models {
         return None;
     }
-    if observed.proxied_requests > 0 {
+    if observed.proxied.requests() > 0 {
         return Some(format!(
             "{} went to a provider, none to an API for models that is known here",
-            counted(observed.proxied_requests, "request")
+            counted(observed.proxied.requests(), "request")
         ));
     }
-    if !observed.refused_routes.is_empty() {
+    if !observed.proxied.refused_routes.is_empty() {
         return Some(format!(
             "the proxy refused what it asked (404), as no provider has the path {}: look how the program joins its base URL and \
              the path",
-            observed.refused_routes.join(", ")
+            observed.proxied.refused_routes.join(", ")
         ));
     }
     Some(
@@ -264,8 +251,12 @@ fn node(program: &Program, is_exporting: bool) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::OnceLock;
+
     use super::*;
     use crate::record::environment::Inherited;
+
+    static NOTHING: OnceLock<ProxySummary> = OnceLock::new();
 
     fn program(kind: ProgramKind) -> Program {
         Program {
@@ -282,14 +273,8 @@ mod tests {
             environment,
             receives_otlp: true,
             proxies_models: false,
-            proxied_requests: 0,
-            service_calls: 0,
-            unknown_routes: &[],
-            refused_routes: &[],
-            connections: 0,
-            spans: 0,
-            logs: 0,
-            rejected: 0,
+            proxied: NOTHING.get_or_init(ProxySummary::default),
+            received: ServerStatistics::default(),
             model_calls: 0,
             exit: Some(Exit::Code(0)),
             duration: Some(300_000),
@@ -316,12 +301,15 @@ mod tests {
     fn what_went_through_the_proxy_is_named() {
         let program = program(ProgramKind::Python);
         let environment = EnvironmentFindings::default();
-        let routes = ["POST /v1/realtime/sessions".to_owned()];
+        let proxied = ProxySummary {
+            model_calls: 2,
+            other_requests: 1,
+            unknown_routes: vec!["POST /v1/realtime/sessions".to_owned()],
+            ..ProxySummary::default()
+        };
         let seen = Observation {
             proxies_models: true,
-            proxied_requests: 3,
-            service_calls: 2,
-            unknown_routes: &routes,
+            proxied: &proxied,
             ..observed(&program, &environment)
         };
         assert_eq!(
@@ -337,9 +325,13 @@ mod tests {
     fn a_refused_request_is_named_as_the_reason() {
         let program = program(ProgramKind::Native);
         let environment = EnvironmentFindings::default();
+        let proxied = ProxySummary {
+            refused_routes: vec!["/olama/api/chat".to_owned()],
+            ..ProxySummary::default()
+        };
         let seen = Observation {
             proxies_models: true,
-            refused_routes: &["/olama/api/chat".to_owned()],
+            proxied: &proxied,
             ..observed(&program, &environment)
         };
         assert_eq!(
@@ -422,10 +414,13 @@ mod tests {
         let program = program(ProgramKind::Python);
         let environment = EnvironmentFindings::new(&Inherited::new([("OTEL_SDK_DISABLED", "true")]), "");
         let seen = Observation {
-            connections: 1,
-            spans: 12,
-            logs: 1,
-            rejected: 2,
+            received: ServerStatistics {
+                connections: 1,
+                spans: 12,
+                log_records: 1,
+                rejected_items: 2,
+                ..ServerStatistics::default()
+            },
             ..observed(&program, &environment)
         };
         let reasons = likely_reasons(&seen).join("\n");
@@ -449,7 +444,10 @@ mod tests {
         let program = program(ProgramKind::Native);
         let environment = EnvironmentFindings::default();
         let seen = Observation {
-            connections: 2,
+            received: ServerStatistics {
+                connections: 2,
+                ..ServerStatistics::default()
+            },
             ..observed(&program, &environment)
         };
         assert!(likely_reasons(&seen)[0].contains("2 connections"));

@@ -14,19 +14,18 @@ use tracer_sdk::format::{ErrorPayload, EventType, Payload, RUNS_FOLDER, Timestam
 
 use super::child::{Exit, RunningCommand, Signals, StartError, Survivor, survivors};
 use super::codex::codex_options;
-use super::environment::{ChildEnvironment, Inherited, OTLP_ENDPOINT, RUN_PARENT, Variable};
+use super::environment::{ChildEnvironment, Inherited, OTLP_ENDPOINT, OtlpEndpoints, RUN_PARENT, Variable};
 use super::findings::EnvironmentFindings;
 use super::frameworks::{Framework, frameworks_of};
-use super::model_source::ModelSource;
+use super::models::model_base_urls;
 use super::options::RecordOptions;
-use super::otlp_source::OtlpSource;
 use super::program::Program;
 use super::reasons::{Observation, likely_reasons};
+use super::receiver;
 use crate::cassette::{CassetteFile, ExchangeKeeper, KeptHandle, KeptSummary};
-use crate::proxy::{ProxyContext, ProxyError, ProxyHooks};
+use crate::proxy::{self, ModelProxy, ProxiedRuns, ProxyError, ProxyOptions};
 use crate::runs::{CaptureError, CollectorOptions, RunCollector, RunEnding, RunIdentity, TraceRuns};
-use crate::server::ServerError;
-use crate::sink::OtlpSink;
+use crate::server::{OtlpServer, ServerError, ServerStatistics};
 
 /// Time-out for an exporter that outlives the command: some send every five seconds, and when they end.
 const MAX_FLUSH: Duration = Duration::from_secs(5);
@@ -35,6 +34,9 @@ const MAX_FLUSH: Duration = Duration::from_secs(5);
 const SETTLED: Duration = Duration::from_millis(100);
 /// Poll interval of open connections.
 const POLL: Duration = Duration::from_millis(5);
+/// Time-out for the end of the receiver: a sender that outlives the command must not block it.
+const STOP_TIMEOUT: Duration = Duration::from_secs(5);
+
 /// Why a recording could not begin.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -74,8 +76,9 @@ pub struct Recording {
     options: RecordOptions,
     collector: Arc<RunCollector>,
     identity: RunIdentity,
-    receiver: Option<OtlpSource>,
-    models: Option<ModelSource>,
+    receiver: Option<OtlpServer>,
+    proxy: Option<ModelProxy>,
+    notices: Vec<String>,
     program: Program,
     findings: EnvironmentFindings,
     environment: ChildEnvironment,
@@ -127,10 +130,8 @@ pub struct FinishedRecording {
     pub notes: Vec<String>,
     /// Processes that the command started and that are still running.
     pub survivors: Vec<Survivor>,
-    /// Requests that the endpoint which the environment names did not take.
-    pub unforwarded: u64,
-    /// Requests over gRPC, which are not passed on to that endpoint.
-    pub unforwarded_grpc: u64,
+    /// Statistics of the receiver.
+    pub received: ServerStatistics,
     /// The exchanges that were kept, next to the run or in a cassette.
     pub kept: KeptSummary,
     /// Why the run could not be completed.
@@ -158,72 +159,83 @@ impl Recording {
         let mut into_options = CollectorOptions::new(&options.settings);
         into_options.into = TraceRuns::OneRun(identity.clone());
         let collector = RunCollector::open(into_options)?;
-        let sink = || Arc::clone(&collector) as Arc<dyn OtlpSink>;
         let proxy_token = uuid::Uuid::new_v4().simple().to_string();
-        let mut receiver = None;
+        let (mut receiver, mut notices) = (None, Vec::new());
         if options.receives_otlp {
             let upstreams = if options.offline.is_some() {
                 &Inherited::default()
             } else {
                 inherited
             };
-            receiver = Some(OtlpSource::start(sink(), upstreams, &proxy_token)?);
+            let sink = Arc::clone(&collector) as _;
+            let (server, notice) = receiver::start(sink, upstreams, &proxy_token)?;
+            notices.extend(notice);
+            receiver = Some(server);
         }
-        let (mut models, mut kept) = (None, None);
+        let (mut proxy, mut kept) = (None, None);
         let data_dir = &options.settings.data_dir;
-        let mut environment = ChildEnvironment::default();
-        if let Some(providers) = &options.offline {
-            environment.extend(ChildEnvironment::of_replay(inherited, providers));
-        }
         if options.proxies_models {
             let mut files: Vec<CassetteFile> = options.cassette.take().into_iter().collect();
             if options.keeps_exchanges {
                 let run = data_dir.join(RUNS_FOLDER).join(identity.trace_id.to_string());
                 files.push(CassetteFile::beside_run(&run, options.head()));
             }
-            let mut proxy_hooks = ProxyHooks::default();
+            let mut proxied = ProxyOptions::default();
             if !files.is_empty() {
                 let (keeper, handle) = ExchangeKeeper::new(options.scrubbing(), files);
-                proxy_hooks.exchanges = Some(Box::new(keeper));
+                proxied.exchanges = Some(Box::new(keeper));
                 kept = Some(handle);
             }
-            proxy_hooks.responder = options.responder.take();
-            proxy_hooks.is_offline = options.offline.is_some();
-            proxy_hooks.no_stream_usage = options.no_stream_usage;
-            proxy_hooks.token = Some(proxy_token);
-            proxy_hooks
-                .base_url_variables
-                .clone_from(&options.base_url_variables);
-            proxy_hooks.budget.clone_from(&options.budget);
-            let context = ProxyContext {
-                trace_id: identity.trace_id,
-                root_span_id: identity.root_span_id,
-            };
-            let providers = options.offline.as_deref();
-            let source = ModelSource::start(context, sink(), inherited, &program, proxy_hooks, providers)?;
-            models = Some(source);
+            proxied.responder = options.responder.take();
+            proxied.is_offline = options.offline.is_some();
+            proxied.no_stream_usage = options.no_stream_usage;
+            proxied.address.token = Some(proxy_token);
+            proxied.base_url_variables.clone_from(&options.base_url_variables);
+            proxied.budget.clone_from(&options.budget);
+            let runs = ProxiedRuns::One((&identity).into());
+            let sink = Arc::clone(&collector) as _;
+            let started = ModelProxy::start(runs, inherited.variables(), Some(sink), proxied)?;
+            notices.splice(0..0, started.unusable().iter().map(ToString::to_string));
+            proxy = Some(started);
+        }
+        let endpoints = receiver.as_ref().map(OtlpEndpoints::from);
+        let base_urls = match (&proxy, &options.offline) {
+            (None, _) => Vec::new(),
+            (Some(proxy), None) => {
+                model_base_urls(&program, inherited, &options.base_url_variables, proxy.base())
+            }
+            (Some(proxy), Some(providers)) => {
+                proxy::replay_base_urls(inherited.variables(), providers, proxy.base())
+            }
+        };
+        let mut environment = ChildEnvironment::default();
+        if let Some(providers) = &options.offline {
+            environment.extend(ChildEnvironment::of_replay(inherited, providers));
         }
         let parent = identity.traceparent();
         environment.extend(ChildEnvironment::of_run(data_dir, &parent, inherited));
-        if let Some(receiver) = &receiver {
-            environment.extend(receiver.environment(inherited));
+        if let Some(endpoints) = &endpoints {
+            environment.extend(ChildEnvironment::of_otlp(inherited, endpoints));
         }
-        if let Some(models) = &models {
-            environment.extend(models.environment(inherited));
+        if let Some(proxy) = &proxy {
+            environment.extend(ChildEnvironment::of_models(inherited, base_urls.clone()));
+            // By its name a secret, whose value programs with tracer's SDK record nowhere.
+            environment.set("TRACER_PROXY_TOKEN", proxy.token());
         }
         let added = codex_options(
             &program,
             &options.command,
             inherited,
-            receiver.as_ref().map(OtlpSource::endpoints),
-            models.as_ref().map(ModelSource::base_urls).unwrap_or_default(),
+            endpoints.as_ref(),
+            &base_urls,
         );
         Ok(Self {
             options,
             collector,
             identity,
             receiver,
-            models,
+            proxy,
+            notices,
             program,
             findings,
             environment,
@@ -264,10 +276,8 @@ impl Recording {
 
     /// Notices for the user before the command starts.
     #[must_use]
-    pub fn notices(&self) -> Vec<String> {
-        let of_models = self.models.as_ref().map(ModelSource::notices).unwrap_or_default();
-        let of_receiver = self.receiver.as_ref().and_then(OtlpSource::notice);
-        of_models.into_iter().chain(of_receiver).collect()
+    pub fn notices(&self) -> &[String] {
+        &self.notices
     }
 
     /// The command as it is to be started: with the streams and the working directory of this process.
@@ -324,20 +334,11 @@ impl Recording {
         self.wait_until_settled();
         let started = self.started_at();
         let survivors = survivors(&self.marks());
-        let received = self
-            .receiver
-            .as_ref()
-            .map(OtlpSource::activity)
-            .unwrap_or_default();
-        let proxied = self
-            .models
-            .as_ref()
-            .map(ModelSource::statistics)
-            .unwrap_or_default();
-        if let Some(receiver) = self.receiver.take() {
-            receiver.stop();
-        }
-        let went_through = self.models.take().map(ModelSource::stop).unwrap_or_default();
+        let received = self.receiver.take();
+        let received = received.map(|receiver| receiver.shut_down(STOP_TIMEOUT));
+        let received = received.unwrap_or_default();
+        let proxied = self.proxy.take().map(ModelProxy::shut_down);
+        let proxied = proxied.unwrap_or_default();
         let ended = self.collector.end_run(&self.ending(end));
         let summary = self.collector.close();
         let mut recorded = self.read_back();
@@ -345,38 +346,29 @@ impl Recording {
             Err(error) => Some(error.to_string()),
             Ok(()) => summary.last_error.clone(),
         };
-        recorded.notes = went_through.notes();
+        recorded.notes = proxied.notes();
         let counted = recorded.model_calls;
         if let Some(budget) = &self.options.budget {
-            let past = counted.saturating_sub(went_through.counted_calls);
+            let past = counted.saturating_sub(proxied.counted_calls);
             recorded.notes.extend(budget.notes(past));
         }
-        recorded
-            .notes
-            .extend(difference(went_through.counted_calls, counted));
+        recorded.notes.extend(difference(proxied.counted_calls, counted));
         recorded.notes.extend(summary.notes());
         recorded.kept = self.kept.as_ref().map(KeptHandle::read).unwrap_or_default();
         recorded.survivors = survivors;
-        recorded.unforwarded = received.unforwarded;
-        recorded.unforwarded_grpc = received.unforwarded_grpc;
+        recorded.received = received;
         recorded.reasons = likely_reasons(&Observation {
             program: &self.program,
             environment: &self.findings,
             receives_otlp: self.options.receives_otlp,
             proxies_models: self.options.proxies_models,
-            proxied_requests: proxied.requests,
-            service_calls: went_through.model_calls - went_through.counted_calls,
-            unknown_routes: &went_through.unknown_routes,
-            refused_routes: &went_through.refused_routes,
-            connections: received.connections,
-            spans: received.spans,
-            logs: received.logs,
-            rejected: received.rejected,
+            proxied: &proxied,
+            received,
             model_calls: recorded.model_calls,
             exit: end.exit,
             duration: u64::try_from(end.at.microseconds_since(started)).ok(),
         });
-        if !recorded.reasons.is_empty() && went_through.model_calls + went_through.other_requests == 0 {
+        if !recorded.reasons.is_empty() && proxied.requests() == 0 {
             recorded.frameworks = frameworks_of(self.program.kind);
         }
         recorded
@@ -397,10 +389,10 @@ impl Recording {
     }
 
     fn has_open_connections(&self) -> bool {
-        let receiver = self.receiver.as_ref().map(OtlpSource::activity);
-        let models = self.models.as_ref().map(ModelSource::statistics);
+        let receiver = self.receiver.as_ref().map(OtlpServer::statistics);
+        let open_requests = self.proxy.as_ref().map(ModelProxy::open_requests);
         receiver.is_some_and(|received| received.open_connections > 0)
-            || models.is_some_and(|proxied| proxied.open_requests > 0)
+            || open_requests.is_some_and(|open| open > 0)
     }
 
     /// Ending of the run: that of the command, or a failure when its budget stopped it, or when it exceeded its own limit and

@@ -119,7 +119,7 @@ impl Forward {
             self.queue.try_send(waiting).is_ok()
         });
         if !is_waiting {
-            self.counters.not_forwarded();
+            self.counters.count(|counts| counts.unforwarded_requests += 1);
         }
     }
 }
@@ -136,7 +136,7 @@ async fn send_all(
             .body(waiting.body);
         let answer = request.send().await;
         if !answer.is_ok_and(|answer| answer.status().is_success()) {
-            counters.not_forwarded();
+            counters.count(|counts| counts.unforwarded_requests += 1);
         }
     }
 }

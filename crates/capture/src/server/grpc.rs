@@ -35,7 +35,7 @@ pub(super) async fn answer(request: Request<Incoming>, receiver: &Receiver) -> R
     match taken(&parts, body, receiver).await {
         Ok((signal, accepted)) => success(signal, &accepted),
         Err(refusal) => {
-            receiver.counters.refused();
+            receiver.counters.count(|counts| counts.refused_requests += 1);
             failure(&refusal)
         }
     }
@@ -74,7 +74,9 @@ async fn taken(parts: &Parts, body: Incoming, receiver: &Receiver) -> Result<(Si
         .as_ref()
         .is_some_and(|forward| forward.address(signal).is_some())
     {
-        receiver.counters.grpc_not_forwarded();
+        receiver
+            .counters
+            .count(|counts| counts.unforwarded_grpc_requests += 1);
     }
     Ok((signal, accepted))
 }

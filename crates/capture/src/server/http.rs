@@ -30,7 +30,7 @@ pub(super) async fn answer(request: Request<Incoming>, receiver: &Receiver) -> R
     match taken(&parts, body, declared, receiver).await {
         Ok((signal, encoding, accepted)) => success(signal, encoding, &accepted),
         Err(refusal) => {
-            receiver.counters.refused();
+            receiver.counters.count(|counts| counts.refused_requests += 1);
             failure(&refusal, declared.unwrap_or(Encoding::Json))
         }
     }

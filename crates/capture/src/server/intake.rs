@@ -35,9 +35,7 @@ impl Intake {
         let intake = Arc::clone(self);
         // Unpacking, decoding and writing take time that other connections need.
         let taking = tokio::task::spawn_blocking(move || intake.take_now(signal, body));
-        let accepted = taking.await.unwrap_or(Err(Refusal::Internal))?;
-        self.counters.rejected(accepted.rejected);
-        Ok(accepted)
+        taking.await.unwrap_or(Err(Refusal::Internal))
     }
 
     fn take_now(&self, signal: Signal, body: ReadBody) -> Result<Accepted, Refusal> {
@@ -63,16 +61,23 @@ impl Intake {
                 if spans.resources.is_empty() {
                     return Ok(Accepted::default());
                 }
-                (self.sink.accept_spans(spans.resources)?, spans.repairs)
+                let accepted = self.sink.accept_spans(spans.resources)?;
+                self.counters.count(|counts| counts.spans += spans.items as u64);
+                (accepted, spans.repairs)
             }
             Signal::Logs | Signal::Metrics => {
                 let logs = decode_logs(encoding, plain)?;
                 if logs.resources.is_empty() {
                     return Ok(Accepted::default());
                 }
-                (self.sink.accept_logs(logs.resources)?, logs.repairs)
+                let accepted = self.sink.accept_logs(logs.resources)?;
+                self.counters
+                    .count(|counts| counts.log_records += logs.items as u64);
+                (accepted, logs.repairs)
             }
         };
+        self.counters
+            .count(|counts| counts.rejected_items += accepted.rejected);
         if repairs.values > 0 {
             self.sink.note_repairs(&repairs);
             accepted.also(&repairs.to_string());

@@ -2,12 +2,12 @@
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use hyper_util::server::graceful::GracefulShutdown;
 use tokio::runtime::{Builder, Runtime};
-use tokio::sync::{oneshot, watch};
+use tokio::sync::watch;
 
 use super::body::Budget;
 use super::forward::{self, Forward, Sending};
@@ -55,12 +55,12 @@ pub enum ServerError {
     Upstream(#[source] reqwest::Error),
 }
 
-/// A running receiver. It ends with [`OtlpServer::shutdown_blocking`]; dropped, it ends without waiting for anything.
+/// A running receiver. It ends with [`OtlpServer::shut_down`]; dropped, it ends without waiting for anything.
 #[derive(Debug)]
 pub struct OtlpServer {
     runtime: Option<Runtime>,
     stop: watch::Sender<bool>,
-    ended: Option<oneshot::Receiver<()>>,
+    ended: mpsc::Receiver<()>,
     http_address: SocketAddr,
     grpc_address: Option<SocketAddr>,
     token: Option<String>,
@@ -72,6 +72,7 @@ impl OtlpServer {
     ///
     /// ```
     /// use std::sync::Arc;
+    /// use std::time::Duration;
     ///
     /// use opentelemetry_proto::tonic::{logs::v1::ResourceLogs, trace::v1::ResourceSpans};
     /// use tracer_capture::server::{OtlpServer, ServerOptions};
@@ -91,7 +92,7 @@ impl OtlpServer {
     ///
     /// let server = OtlpServer::start(ServerOptions::default(), Arc::new(Discard))?;
     /// assert!(server.http_endpoint().starts_with("http://127.0.0.1:"));
-    /// server.shutdown_blocking();
+    /// server.shut_down(Duration::MAX);
     /// # Ok::<(), tracer_capture::server::ServerError>(())
     /// ```
     ///
@@ -150,7 +151,7 @@ impl OtlpServer {
             counters: Arc::clone(&counters),
         };
         let (stop, stopping) = watch::channel(false);
-        let (end, ended) = oneshot::channel();
+        let (end, ended) = mpsc::channel();
         runtime.spawn(async move {
             serve(listeners, receiver, sending, stopping).await;
             let _ = end.send(());
@@ -158,7 +159,7 @@ impl OtlpServer {
         Ok(Self {
             runtime: Some(runtime),
             stop,
-            ended: Some(ended),
+            ended,
             http_address,
             grpc_address,
             token,
@@ -186,16 +187,11 @@ impl OtlpServer {
         self.counters.snapshot()
     }
 
-    /// Stops listening, finishes the requests that are under way (for at most ten seconds) and ends.
-    ///
-    /// # Panics
-    ///
-    /// Within an asynchronous runtime, where waiting would block it.
-    pub fn shutdown_blocking(mut self) -> ServerStatistics {
+    /// Stops listening, finishes the requests that are under way (for at most ten seconds, or for `patience` where that is
+    /// less) and ends.
+    pub fn shut_down(self, patience: Duration) -> ServerStatistics {
         let _ = self.stop.send(true);
-        if let Some(ended) = self.ended.take() {
-            let _ = ended.blocking_recv();
-        }
+        let _ = self.ended.recv_timeout(patience);
         self.counters.snapshot()
     }
 }

@@ -82,12 +82,15 @@ pub(super) async fn accept(
                 tokio::time::sleep(Duration::from_millis(20)).await;
                 continue;
             };
-            receiver.counters.opened();
+            receiver.counters.count(|counts| {
+                counts.connections += 1;
+                counts.open_connections += 1;
+            });
             let receiver = Arc::clone(&receiver);
             let watcher = graceful.watcher();
             tokio::spawn(async move {
                 serve(stream, Arc::clone(&receiver), watcher).await;
-                receiver.counters.closed();
+                receiver.counters.count(|counts| counts.open_connections -= 1);
                 drop(place);
             });
         }

@@ -6,6 +6,10 @@ use parking_lot::Mutex;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServerStatistics {
+    /// Spans of accepted requests.
+    pub spans: u64,
+    /// Log records of accepted requests.
+    pub log_records: u64,
     /// Requests that were refused: malformed, too large, from a page, or because nothing could be written.
     pub refused_requests: u64,
     /// Spans and log records that were rejected within accepted requests.
@@ -20,35 +24,21 @@ pub struct ServerStatistics {
     pub open_connections: u64,
 }
 
+impl ServerStatistics {
+    /// Number of items and requests that were not taken.
+    pub(crate) fn not_taken(&self) -> u64 {
+        self.rejected_items.saturating_add(self.refused_requests)
+    }
+}
+
 /// The counts of a receiver that runs.
 #[derive(Debug, Default)]
 pub(super) struct ReceiverCounters(Mutex<ServerStatistics>);
 
 impl ReceiverCounters {
-    pub(super) fn rejected(&self, items: u64) {
-        self.0.lock().rejected_items += items;
-    }
-
-    pub(super) fn refused(&self) {
-        self.0.lock().refused_requests += 1;
-    }
-
-    pub(super) fn not_forwarded(&self) {
-        self.0.lock().unforwarded_requests += 1;
-    }
-
-    pub(super) fn grpc_not_forwarded(&self) {
-        self.0.lock().unforwarded_grpc_requests += 1;
-    }
-
-    pub(super) fn opened(&self) {
-        let mut statistics = self.0.lock();
-        statistics.connections += 1;
-        statistics.open_connections += 1;
-    }
-
-    pub(super) fn closed(&self) {
-        self.0.lock().open_connections -= 1;
+    /// Counts something.
+    pub(super) fn count(&self, count: impl FnOnce(&mut ServerStatistics)) {
+        count(&mut self.0.lock());
     }
 
     pub(super) fn snapshot(&self) -> ServerStatistics {

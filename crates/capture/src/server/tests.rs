@@ -97,7 +97,7 @@ fn started_small(sink: &Arc<Kept>) -> OtlpServer {
 
 /// Waits for the end of a receiver where tests may wait.
 async fn ended(server: OtlpServer) -> ServerStatistics {
-    tokio::task::spawn_blocking(move || server.shutdown_blocking())
+    tokio::task::spawn_blocking(move || server.shut_down(Duration::MAX))
         .await
         .unwrap()
 }

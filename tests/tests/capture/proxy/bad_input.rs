@@ -194,9 +194,7 @@ fn clients_that_hang_up_leave_what_came() {
         let mut buffer = [0; 512];
         assert!(stream.read(&mut buffer).unwrap() > 0);
     }
-    tracer_tests::wait_until("the proxy notices", || {
-        proxied.proxy.statistics().open_requests == 0
-    });
+    tracer_tests::wait_until("the proxy notices", || proxied.proxy.open_requests() == 0);
     let (_, run, _data) = proxied.finish();
     assert_eq!(failures(&run), vec![Some("aborted".to_owned()); 5]);
 }

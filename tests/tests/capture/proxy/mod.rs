@@ -7,8 +7,7 @@ mod streams;
 
 use std::sync::Arc;
 
-use tracer_capture::OtlpSink;
-use tracer_capture::proxy::{ModelProxy, ProxyContext, ProxyHooks, ProxySummary};
+use tracer_capture::proxy::{ModelProxy, ProxiedRuns, ProxyOptions, ProxySummary};
 use tracer_capture::runs::{CollectorOptions, RunCollector, RunEnding, RunIdentity, TraceRuns};
 use tracer_sdk::format::Timestamp;
 use tracer_sdk::settings::Settings;
@@ -24,26 +23,23 @@ pub(crate) struct Proxied {
 impl Proxied {
     /// Every provider is at `upstream`.
     pub(crate) fn new(upstream: &str) -> Self {
-        Self::with(upstream, ProxyHooks::default())
+        Self::with(upstream, ProxyOptions::default())
     }
 
-    fn with(upstream: &str, hooks: ProxyHooks) -> Self {
+    fn with(upstream: &str, options: ProxyOptions) -> Self {
         let data = DataDir::new();
         let identity = RunIdentity::new("proxied", Timestamp::from_unix_microseconds(1_000_000));
-        let context = ProxyContext {
-            trace_id: identity.trace_id,
-            root_span_id: identity.root_span_id,
-        };
-        let mut options = CollectorOptions::new(&Settings::with_data_dir(data.path()));
-        options.into = TraceRuns::OneRun(identity);
-        let collector = RunCollector::open(options).unwrap();
+        let runs = ProxiedRuns::One((&identity).into());
+        let mut collecting = CollectorOptions::new(&Settings::with_data_dir(data.path()));
+        collecting.into = TraceRuns::OneRun(identity);
+        let collector = RunCollector::open(collecting).unwrap();
         let variable = |name: &str| match name {
             "OPENAI_BASE_URL" => Some(format!("{upstream}/v1")),
             "ANTHROPIC_BASE_URL" | "GOOGLE_GEMINI_BASE_URL" | "OLLAMA_HOST" => Some(upstream.to_owned()),
             _ => None,
         };
-        let sink: Arc<dyn OtlpSink> = Arc::clone(&collector) as Arc<dyn OtlpSink>;
-        let proxy = ModelProxy::start_with(context, variable, sink, hooks).unwrap();
+        let sink = Arc::clone(&collector) as _;
+        let proxy = ModelProxy::start(runs, variable, Some(sink), options).unwrap();
         Self {
             data,
             collector,

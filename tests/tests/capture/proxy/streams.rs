@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use tracer_capture::cassette::{CassetteFile, ExchangeKeeper, Replay, Scrubbing};
-use tracer_capture::proxy::ProxyHooks;
+use tracer_capture::proxy::ProxyOptions;
 use tracer_insight::conversation::{MessagePart, answer_messages};
 use tracer_providers::{ModelApi, ResponseFacts, assemble};
 use tracer_sdk::format::{EventType, Payload};
@@ -129,9 +129,9 @@ fn streams_are_replayed_byte_for_byte() {
     let scrubbing = Scrubbing::of_program(&settings, folder.path());
     let file = CassetteFile::create(&path, &scrubbing.head(["agent".to_owned()]), false).unwrap();
     let (keeper, kept) = ExchangeKeeper::new(scrubbing, vec![file]);
-    let mut hooks = ProxyHooks::default();
-    hooks.exchanges = Some(Box::new(keeper));
-    let proxied = Proxied::with(&server.base(), hooks);
+    let mut options = ProxyOptions::default();
+    options.exchanges = Some(Box::new(keeper));
+    let proxied = Proxied::with(&server.base(), options);
     ask_for_all(&streams, |variable| proxied.base_url(variable));
     proxied.finish();
     let kept = kept.read();

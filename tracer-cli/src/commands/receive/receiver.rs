@@ -5,8 +5,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tracer_capture::OtlpSink;
-use tracer_capture::proxy::{ModelProxy, ProxyError, ProxyHooks, RunGrouping};
+use tracer_capture::proxy::{ModelProxy, ProxiedRuns, ProxyError, ProxyOptions, RunGrouping};
 use tracer_capture::record::{ChildEnvironment, Inherited, OtlpEndpoints};
 use tracer_capture::runs::{CollectorOptions, CollectorSummary, RunCollector};
 use tracer_capture::server::{OtlpServer, ServerError, ServerOptions, ServerStatistics};
@@ -96,10 +95,7 @@ impl RunningReceiver {
         })?;
         let server = OtlpServer::start(options.server(), collector.clone()).map_err(not_started)?;
         let (endpoint, grpc_endpoint) = (server.http_endpoint(), server.grpc_endpoint());
-        let endpoints = OtlpEndpoints {
-            grpc: grpc_endpoint.clone().unwrap_or_else(|| endpoint.clone()),
-            http: endpoint.clone(),
-        };
+        let endpoints = OtlpEndpoints::from(&server);
         let mut exports = exports(&ChildEnvironment::of_otlp(&Inherited::default(), &endpoints));
         exports.extend(server.token().map(|token| {
             let token = url_encoded(token);
@@ -124,15 +120,16 @@ impl RunningReceiver {
             collector.silence = PROXY_SILENCE;
             collector.quiet = PROXY_QUIET;
         })?;
-        let variable = |name: &str| inherited.get(name).map(str::to_owned);
+        let variable = inherited.variables();
         let mut grouping = RunGrouping::default();
         grouping.name = variable("TRACER_RUN_NAME");
         grouping.idle = args.idle.unwrap_or(grouping.idle);
-        let mut hooks = ProxyHooks::default();
-        hooks.no_stream_usage = args.no_stream_usage;
-        let sink = Arc::clone(&collector) as Arc<dyn OtlpSink>;
-        let proxy = ModelProxy::start_alone(&args.proxy_address(), grouping, variable, sink, hooks)
-            .map_err(proxy_not_started)?;
+        let mut options = ProxyOptions::default();
+        options.address = args.proxy_address();
+        options.no_stream_usage = args.no_stream_usage;
+        let sink = Arc::clone(&collector) as _;
+        let runs = ProxiedRuns::PerAgent(grouping);
+        let proxy = ModelProxy::start(runs, variable, Some(sink), options).map_err(proxy_not_started)?;
         let upstreams = proxy.upstreams().into_iter();
         let upstreams =
             upstreams.map(|(variable, host)| format!("{variable} is set: its requests go on to {host}"));
@@ -170,7 +167,7 @@ impl RunningReceiver {
     /// Finishes open requests and ends every run; gives the runs that this completes.
     pub(crate) fn end(self) -> (Received, Vec<TraceId>) {
         let (served, model_calls, notes) = match self.server {
-            Server::Otlp(server) => (server.shutdown_blocking(), None, Vec::new()),
+            Server::Otlp(server) => (server.shut_down(Duration::MAX), None, Vec::new()),
             Server::Models(proxy) => {
                 let summary = proxy.shut_down();
                 (
