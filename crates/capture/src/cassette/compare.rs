@@ -286,121 +286,108 @@ impl Found {
         let (recorded, now) = excerpts(self.recorded.as_deref(), self.now.as_deref());
         Difference {
             path: path_text(&self.path),
-            origin: self.origin(body),
+            origin: origin(&self.path, body),
             recorded,
             now,
         }
     }
+}
 
-    fn origin(&self, body: &Value) -> DifferenceOrigin {
-        let Some(PlaceStep::Member(first)) = self.path.first() else {
-            return DifferenceOrigin::Path;
-        };
+/// The origin of a place in a request with this body.
+fn origin(path: &[PlaceStep], body: &Value) -> DifferenceOrigin {
+    let Some((PlaceStep::Member(first), behind)) = path.split_first() else {
+        return DifferenceOrigin::Path;
+    };
+    match first.as_str() {
         // Code Assist wraps Gemini's request.
-        if first == "request" && self.path.len() > 1 {
-            let inner = Self {
-                path: self.path.get(1..).unwrap_or_default().to_vec(),
-                recorded: None,
-                now: None,
-                order: 0,
-            };
-            return inner.origin(body.get("request").unwrap_or(body));
+        "request" if !behind.is_empty() => origin(behind, body.get("request").unwrap_or(body)),
+        "model" => DifferenceOrigin::Model,
+        "system" | "instructions" | "systemInstruction" | "system_instruction" => {
+            DifferenceOrigin::SystemPrompt
         }
-        match first.as_str() {
-            "model" => DifferenceOrigin::Model,
-            "system" | "instructions" | "systemInstruction" | "system_instruction" => {
-                DifferenceOrigin::SystemPrompt
+        "tools" | "functions" => DifferenceOrigin::ToolDefinition(tool(path, body)),
+        "prompt" => DifferenceOrigin::UserMessage,
+        "messages" | "input" | "contents" => message_origin(behind, body, first),
+        name => DifferenceOrigin::Parameter(name.to_owned()),
+    }
+}
+
+/// The innermost tool on the way.
+fn tool(path: &[PlaceStep], body: &Value) -> Option<String> {
+    let mut value = body;
+    let mut found = None;
+    for step in path {
+        let is_list = match step {
+            PlaceStep::Member(key) => {
+                value = value.get(key)?;
+                TOOL_LISTS.contains(&key.as_str())
             }
-            "tools" | "functions" => DifferenceOrigin::ToolDefinition(self.tool(body)),
-            "prompt" => DifferenceOrigin::UserMessage,
-            "messages" | "input" | "contents" => self.message_origin(body, first),
-            name => DifferenceOrigin::Parameter(name.to_owned()),
+            PlaceStep::Item(position) => {
+                let Some(item) = value.get(position) else { break };
+                value = item;
+                found = tool_name(item).or(found);
+                false
+            }
+        };
+        if found.is_some() && !is_list {
+            break;
         }
     }
+    found.map(str::to_owned)
+}
 
-    /// The innermost tool on the way.
-    fn tool(&self, body: &Value) -> Option<String> {
-        let mut value = body;
-        let mut found = None;
-        for step in &self.path {
-            value = match step {
-                PlaceStep::Member(key) => value.get(key)?,
-                PlaceStep::Item(position) => {
-                    let Some(item) = value.get(position) else { break };
-                    let name = item.get("name").or_else(|| item.get("function")?.get("name"));
-                    found = name
-                        .or_else(|| item.get("type"))
-                        .and_then(Value::as_str)
-                        .or(found);
-                    item
-                }
-            };
-            if found.is_some()
-                && !matches!(step, PlaceStep::Member(key) if TOOL_LISTS.contains(&key.as_str()))
-            {
-                break;
-            }
+fn message_origin(behind: &[PlaceStep], body: &Value, list: &str) -> DifferenceOrigin {
+    let Some(PlaceStep::Item(position)) = behind.first() else {
+        return DifferenceOrigin::UserMessage;
+    };
+    let Some(message) = body.get(list).and_then(|list| list.get(position)) else {
+        return DifferenceOrigin::UserMessage;
+    };
+    let role = message.get("role").and_then(Value::as_str).unwrap_or_default();
+    let part = match (behind.get(1), behind.get(2)) {
+        (Some(PlaceStep::Member(parts)), Some(PlaceStep::Item(part))) => {
+            message.get(parts).and_then(|parts| parts.get(part))
         }
-        found.map(str::to_owned)
-    }
-
-    fn message_origin(&self, body: &Value, list: &str) -> DifferenceOrigin {
-        let Some(PlaceStep::Item(position)) = self.path.get(1) else {
-            return DifferenceOrigin::UserMessage;
-        };
-        let Some(message) = body.get(list).and_then(|list| list.get(position)) else {
-            return DifferenceOrigin::UserMessage;
-        };
-        let role = message.get("role").and_then(Value::as_str).unwrap_or_default();
-        let part = match (self.path.get(2), self.path.get(3)) {
-            (Some(PlaceStep::Member(parts)), Some(PlaceStep::Item(part))) => {
-                message.get(parts).and_then(|parts| parts.get(part))
-            }
-            _ => None,
-        };
-        // A message of results may be replaced as a whole.
-        let first_part = ["content", "parts"]
+        _ => None,
+    };
+    // A message of results may be replaced as a whole.
+    let first_part = ["content", "parts"]
+        .iter()
+        .find_map(|parts| message.get(*parts)?.get(0))
+        .filter(|_| behind.len() <= 2);
+    if let Some(result) = [Some(message), part, first_part]
+        .into_iter()
+        .flatten()
+        .find(|part| is_result(part))
+    {
+        let call_id = ["tool_call_id", "tool_use_id", "call_id"]
             .iter()
-            .find_map(|parts| message.get(*parts)?.get(0))
-            .filter(|_| self.path.len() <= 3);
-        if let Some(result) = [Some(message), part, first_part]
-            .into_iter()
-            .flatten()
-            .find(|part| is_result(part))
+            .find_map(|key| result.get(*key)?.as_str())
+            .map(unmarked);
+        let named = ["tool_name", "name"]
+            .iter()
+            .find_map(|key| result.get(*key)?.as_str());
+        let named = named.or_else(|| result.get("functionResponse")?.get("name")?.as_str());
+        let tool = named
+            .map(str::to_owned)
+            .or_else(|| call_id.as_deref().and_then(|id| name_of_call(body, id)));
+        return DifferenceOrigin::ToolResult {
+            tool,
+            call_id,
+            call: None,
+        };
+    }
+    match role {
+        "system" | "developer" => DifferenceOrigin::SystemPrompt,
+        "assistant" | "model" => DifferenceOrigin::Answer,
+        _ if message
+            .get("type")
+            .and_then(Value::as_str)
+            .is_some_and(|kind| kind != "message") =>
         {
-            let call_id = ["tool_call_id", "tool_use_id", "call_id"]
-                .iter()
-                .find_map(|key| result.get(*key)?.as_str())
-                .map(|id| {
-                    id.trim_start_matches(shapes::ID_OPEN)
-                        .trim_end_matches(shapes::CLOSE)
-                        .to_owned()
-                });
-            let named = ["tool_name", "name"]
-                .iter()
-                .find_map(|key| result.get(*key)?.as_str());
-            let named = named.or_else(|| result.get("functionResponse")?.get("name")?.as_str());
-            let tool = named
-                .map(str::to_owned)
-                .or_else(|| call_id.as_deref().and_then(|id| name_of_call(body, id)));
-            return DifferenceOrigin::ToolResult {
-                tool,
-                call_id,
-                call: None,
-            };
+            DifferenceOrigin::Answer
         }
-        match role {
-            "system" | "developer" => DifferenceOrigin::SystemPrompt,
-            "assistant" | "model" => DifferenceOrigin::Answer,
-            _ if message
-                .get("type")
-                .and_then(Value::as_str)
-                .is_some_and(|kind| kind != "message") =>
-            {
-                DifferenceOrigin::Answer
-            }
-            _ => DifferenceOrigin::UserMessage,
-        }
+        _ => DifferenceOrigin::UserMessage,
     }
 }
 
@@ -431,10 +418,8 @@ fn name_of_call(value: &Value, id: &str) -> Option<String> {
         Value::Array(items) => items.iter().find_map(|item| name_of_call(item, id)),
         Value::Object(members) => {
             let is_id = |key: &str| {
-                let text = members.get(key).and_then(Value::as_str).unwrap_or_default();
-                text.trim_start_matches(shapes::ID_OPEN)
-                    .trim_end_matches(shapes::CLOSE)
-                    == id
+                let text = members.get(key).and_then(Value::as_str);
+                text.is_some_and(|text| unmarked(text) == id)
             };
             let name = members
                 .get("name")

@@ -5,7 +5,7 @@ use tracer_sdk::prices::{CallCost, CostSum, Prices};
 
 use super::file::Cassette;
 use super::recorded::RecordedExchange;
-use crate::proxy;
+use crate::proxy::Provider;
 use tracer_providers::{ResponseFacts, assemble};
 
 impl Cassette {
@@ -45,7 +45,7 @@ impl RecordedExchange {
         let content_type = self.response.header("content-type").unwrap_or_default();
         let facts = ResponseFacts::from_answer(&assemble(api, content_type, &self.response.body.bytes()));
         let model = self.model().or(facts.model.as_deref()).unwrap_or_default();
-        let provider = proxy::provider_name(&self.provider).unwrap_or_default();
+        let provider = Provider::of_segment(&self.provider).map_or("", |provider| provider.name);
         Some(prices.call_cost(provider, model, facts.model.as_deref(), &facts.usage, at))
     }
 }

@@ -9,7 +9,7 @@ use tracer_sdk::format::names::markers;
 use super::file::Cassette;
 use super::fork_plan::ForkError;
 use super::shapes::FOLDERS;
-use crate::proxy;
+use crate::proxy::Provider;
 use tracer_providers::is_form;
 
 /// The reason that a call has no `curl` command.
@@ -70,8 +70,9 @@ impl Cassette {
         let exchange = self.call(call)?;
         let request = exchange.request.as_ref().filter(|request| !is_form(request));
         let body = request.ok_or(CurlError::NotKept { call })?;
-        let endpoint =
-            proxy::endpoint(&exchange.provider, &exchange.path).ok_or(CurlError::UnknownProvider { call })?;
+        let provider = Provider::of_segment(&exchange.provider);
+        let provider = provider.ok_or(CurlError::UnknownProvider { call })?;
+        let endpoint = provider.endpoint(&exchange.path);
         let path = in_quotes(&endpoint.path);
         let query = match exchange.query.as_str() {
             "" => String::new(),

@@ -8,6 +8,7 @@ use tracer_runs::open_input;
 use super::error::{CassetteError, FieldProblem};
 use super::format::{Head, MAX_EXCHANGES, MAX_LINE_BYTES};
 use super::recorded::RecordedExchange;
+use super::rules::Rules;
 
 /// Name of the file next to a run's log that holds its exchanges.
 pub const EXCHANGES_FILE: &str = "exchanges.jsonl";
@@ -37,6 +38,7 @@ pub struct Cassette {
     pub path: PathBuf,
     /// The head: tracer's version, time, command and matching rules.
     pub head: Head,
+    pub(super) rules: Rules,
     /// The exchanges.
     pub exchanges: Vec<RecordedExchange>,
     /// `true` when the last line was cut short: the recording was ended while it was written. It is left out.
@@ -71,9 +73,11 @@ impl Cassette {
                 });
             }
         };
+        let rules = Rules::new(&head.ignore, &head.mask).map_err(|problem| lines.problem(problem))?;
         let mut cassette = Self {
             path: path.to_owned(),
             head,
+            rules,
             exchanges: Vec::new(),
             is_torn: false,
         };

@@ -102,6 +102,7 @@ impl Forker {
                 exchanges,
                 path: cassette.path.clone(),
                 head: cassette.head.clone(),
+                rules: cassette.rules.clone(),
                 is_torn: cassette.is_torn,
             };
             Pool::new(Arc::new(part), false)

@@ -14,7 +14,6 @@ use tracer_sdk::format::Timestamp;
 use super::error::FieldProblem;
 use super::frames::{Framing, Json, StreamFrame};
 use super::recorded::{RecordedBody, RecordedExchange, RecordedResponse};
-use super::rules::Rules;
 use crate::exchange::is_kept_header;
 use tracer_providers::ModelApi;
 
@@ -25,8 +24,9 @@ pub(super) const MAX_LINE_BYTES: usize = 64 * 1024 * 1024;
 /// The most exchanges of a cassette.
 pub(super) const MAX_EXCHANGES: usize = 10_000;
 
-/// Head of a cassette.
-#[derive(Debug, Clone, Default)]
+/// Head of a cassette: its first line, but for the version.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
 #[non_exhaustive]
 pub struct Head {
     /// The version of the tracer that recorded it.
@@ -35,8 +35,12 @@ pub struct Head {
     pub recorded_at: String,
     /// The command that was recorded.
     pub command: Vec<String>,
-    /// Rules for what matching ignores and masks.
-    pub rules: Rules,
+    /// JSON Pointers of what matching ignores, with `*` for every item.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ignore: Vec<String>,
+    /// Regular expressions of what matching masks in texts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub mask: Vec<String>,
 }
 
 impl Head {
@@ -62,14 +66,9 @@ impl Head {
 
     /// The line, without its end.
     pub(super) fn line(&self) -> String {
-        let (ignore, mask) = self.rules.sources();
-        text(&HeadFields {
-            cassette: Some(FORMAT_VERSION),
-            tracer: self.tracer.clone(),
-            recorded_at: self.recorded_at.clone(),
-            command: self.command.clone(),
-            ignore,
-            mask,
+        text(&HeadLine {
+            cassette: FORMAT_VERSION,
+            head: self,
         })
     }
 
@@ -84,13 +83,7 @@ impl Head {
         if version == 0 {
             return Err(FieldProblem::new("cassette", "is no version of the format"));
         }
-        let head: HeadFields = fields(line)?;
-        Ok(Ok(Self {
-            tracer: head.tracer,
-            recorded_at: head.recorded_at,
-            command: head.command,
-            rules: Rules::new(&head.ignore, &head.mask)?,
-        }))
+        Ok(Ok(fields(line)?))
     }
 }
 
@@ -101,17 +94,11 @@ struct VersionField {
 }
 
 /// The first line.
-#[derive(Serialize, Deserialize, Default)]
-#[serde(default)]
-struct HeadFields {
-    cassette: Option<u64>,
-    tracer: String,
-    recorded_at: String,
-    command: Vec<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    ignore: Vec<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    mask: Vec<String>,
+#[derive(Serialize)]
+struct HeadLine<'a> {
+    cassette: u64,
+    #[serde(flatten)]
+    head: &'a Head,
 }
 
 /// The line of an exchange.

@@ -84,16 +84,23 @@ pub struct CassetteFile {
 }
 
 impl CassetteFile {
+    fn new(path: PathBuf, head: Head, file: Option<File>) -> Self {
+        Self {
+            path,
+            head,
+            file,
+            next: 1,
+            takes_replayed: true,
+            is_of_run: false,
+        }
+    }
+
     /// The file next to the log of a run in `directory`, created at the first exchange, readable for its user alone.
     #[must_use]
     pub(crate) fn beside_run(directory: &Path, head: Head) -> Self {
         Self {
-            path: directory.join(EXCHANGES_FILE),
-            head,
-            file: None,
-            next: 1,
-            takes_replayed: true,
             is_of_run: true,
+            ..Self::new(directory.join(EXCHANGES_FILE), head, None)
         }
     }
 
@@ -125,14 +132,7 @@ impl CassetteFile {
             _ => CassetteError::at(path)(source),
         })?;
         write_line(&mut file, &head.line()).map_err(CassetteError::at(path))?;
-        Ok(Self {
-            path: path.to_owned(),
-            head: head.clone(),
-            file: Some(file),
-            next: 1,
-            takes_replayed: true,
-            is_of_run: false,
-        })
+        Ok(Self::new(path.to_owned(), head.clone(), Some(file)))
     }
 
     /// Continues a cassette: exchanges that were not in it are appended.
@@ -151,12 +151,9 @@ impl CassetteFile {
             .map_err(CassetteError::at(path))?;
         let last = cassette.exchanges.iter().map(|exchange| exchange.number).max();
         Ok(Self {
-            path: path.clone(),
-            head: cassette.head.clone(),
-            file: Some(file),
             next: last.unwrap_or(0) + 1,
             takes_replayed: false,
-            is_of_run: false,
+            ..Self::new(path.clone(), cassette.head.clone(), Some(file))
         })
     }
 
@@ -292,13 +289,10 @@ fn recorded(exchange: &FinishedExchange<'_>, scrubbing: &Scrubbing) -> Option<Re
     let mut response = if has_content {
         response(exchange)
     } else {
+        let status = exchange.status.unwrap_or(UNREACHABLE);
         RecordedResponse {
-            status: exchange.status.unwrap_or(UNREACHABLE),
-            headers: Vec::new(),
-            body: RecordedBody::Text(String::new()),
-            breaks_off: false,
             is_cut: true,
-            hides_usage: false,
+            ..RecordedResponse::new(status, RecordedBody::Text(String::new()))
         }
     };
     let replaced = replacing::body(&mut response.body, &scrubbing.redaction);
@@ -332,21 +326,15 @@ fn response(exchange: &FinishedExchange<'_>) -> RecordedResponse {
         let message = "tracer: the provider could not be reached";
         let body = error_body(None, UNREACHABLE, "upstream_failed", message);
         return RecordedResponse {
-            status: UNREACHABLE,
             headers: vec![("content-type".to_owned(), "application/json".to_owned())],
-            body: RecordedBody::Text(body.to_string()),
-            breaks_off: false,
-            is_cut: false,
-            hides_usage: false,
+            ..RecordedResponse::new(UNREACHABLE, RecordedBody::Text(body.to_string()))
         };
     };
     RecordedResponse {
-        status,
         headers: exchange.headers.to_vec(),
-        body: body(exchange),
         breaks_off: *exchange.end != ExchangeEnd::Whole,
-        is_cut: false,
         hides_usage: exchange.hides_usage,
+        ..RecordedResponse::new(status, body(exchange))
     }
 }
 

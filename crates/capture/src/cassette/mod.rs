@@ -51,6 +51,5 @@ pub use keeping::{CassetteFile, ExchangeKeeper, KeptHandle, KeptSummary, Scrubbi
 pub use pool::{Miss, MissReason, Nearest};
 pub use recorded::{RecordedBody, RecordedExchange, RecordedResponse};
 pub use replayer::{OnMiss, ReplayOptions, ReplayOutcome, Replayer};
-pub use rules::Rules;
 pub use shapes::Places;
 pub use test_replay::{Replay, ReplayError};

@@ -220,71 +220,41 @@ fn is_clock(number: Option<f64>) -> bool {
 /// The text of a request that is compared: tools in the order of their names, identifiers numbered by where they appear
 /// first, so that renamed ones are equal and swapped ones are not.
 fn canonical(body: &Value) -> String {
-    let mut writer = CanonicalText {
-        text: String::new(),
-        numbers: HashMap::new(),
-    };
-    writer.value(body, "");
-    writer.text
-}
-
-struct CanonicalText<'a> {
-    text: String,
-    numbers: HashMap<&'a str, usize>,
-}
-
-impl<'a> CanonicalText<'a> {
-    fn value(&mut self, value: &'a Value, key: &str) {
-        match value {
-            Value::String(text) => self.string(text),
-            Value::Array(items) => {
-                let mut items: Vec<&Value> = items.iter().collect();
-                if TOOL_LISTS.contains(&key) && items.iter().all(|item| tool_name(item).is_some()) {
-                    items.sort_by_key(|item| tool_name(item));
-                }
-                self.text.push('[');
-                for item in items {
-                    self.value(item, "");
-                    self.text.push(',');
-                }
-                self.text.push(']');
-            }
-            Value::Object(members) => {
-                self.text.push('{');
-                for (key, member) in members {
-                    self.text.push_str(&Value::from(key.as_str()).to_string());
-                    self.text.push(':');
-                    self.value(member, key);
-                    self.text.push(',');
-                }
-                self.text.push('}');
-            }
-            // 1 and 1.0 are one number.
-            Value::Number(number) => {
-                let _ = match number.as_f64() {
-                    Some(number) => write!(self.text, "{number}"),
-                    None => write!(self.text, "{number}"),
-                };
-            }
-            other => {
-                let _ = write!(self.text, "{other}");
+    let text = in_order(body, "").to_string();
+    let mut numbers: HashMap<&str, usize> = HashMap::new();
+    let mut numbered = String::with_capacity(text.len());
+    for piece in shapes::divided(&text) {
+        match piece {
+            MarkedPiece::Text(text) => numbered.push_str(text),
+            MarkedPiece::Id(id) => {
+                let next = numbers.len() + 1;
+                let number = *numbers.entry(id).or_insert(next);
+                let _ = write!(numbered, "‹id {number}›");
             }
         }
     }
+    numbered
+}
 
-    fn string(&mut self, text: &'a str) {
-        let mut numbered = String::with_capacity(text.len());
-        for piece in shapes::divided(text) {
-            match piece {
-                MarkedPiece::Text(text) => numbered.push_str(text),
-                MarkedPiece::Id(id) => {
-                    let next = self.numbers.len() + 1;
-                    let number = *self.numbers.entry(id).or_insert(next);
-                    let _ = write!(numbered, "‹id {number}›");
-                }
+/// The value with its tools in the order of their names, and its numbers in one form.
+fn in_order(value: &Value, key: &str) -> Value {
+    match value {
+        Value::Array(items) => {
+            let mut items: Vec<&Value> = items.iter().collect();
+            if TOOL_LISTS.contains(&key) && items.iter().all(|item| tool_name(item).is_some()) {
+                items.sort_by_key(|item| tool_name(item));
             }
+            items.into_iter().map(|item| in_order(item, "")).collect()
         }
-        self.text.push_str(&Value::from(numbered).to_string());
+        Value::Object(members) => {
+            let members = members.iter();
+            members
+                .map(|(key, member)| (key.clone(), in_order(member, key)))
+                .collect()
+        }
+        // 1 and 1.0 are one number.
+        Value::Number(number) => number.as_f64().map_or_else(|| value.clone(), Value::from),
+        other => other.clone(),
     }
 }
 

@@ -97,7 +97,7 @@ pub struct Nearest {
 impl Pool {
     /// All exchanges of a cassette.
     pub(super) fn new(cassette: Arc<Cassette>, is_ordered: bool) -> Self {
-        let rules = &cassette.head.rules;
+        let rules = &cassette.rules;
         let requests: Vec<NormalRequest> = cassette
             .exchanges
             .iter()
@@ -137,7 +137,7 @@ impl Pool {
 
     /// The form in which a request is compared; its body is redacted as the recorded ones are.
     pub(super) fn normalise(&self, place: Place<'_>, body: Option<&Value>) -> NormalRequest {
-        NormalRequest::new(place, body, &self.cassette.head.rules)
+        NormalRequest::new(place, body, &self.cassette.rules)
     }
 
     /// Takes the exchange that answers a request: a look-up.

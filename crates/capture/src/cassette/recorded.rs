@@ -86,6 +86,18 @@ impl RecordedBody {
 }
 
 impl RecordedResponse {
+    /// Whole answer without headers.
+    pub(super) fn new(status: u16, body: RecordedBody) -> Self {
+        Self {
+            status,
+            headers: Vec::new(),
+            body,
+            breaks_off: false,
+            is_cut: false,
+            hides_usage: false,
+        }
+    }
+
     /// The value of a header; `name` is in small letters.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {

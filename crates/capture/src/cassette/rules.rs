@@ -8,30 +8,14 @@ use serde_json::Value;
 use super::error::FieldProblem;
 
 /// Rules of the user.
-///
-/// ```
-/// use tracer_capture::cassette::Rules;
-///
-/// let rules = Rules::parse(&["/messages/*/name".to_owned()], &["build-[0-9]+".to_owned()])?;
-/// assert!(Rules::parse(&["messages".to_owned()], &[]).is_err()); // a pointer begins with /
-/// # Ok::<(), String>(())
-/// ```
 #[derive(Debug, Clone, Default)]
-pub struct Rules {
+pub(super) struct Rules {
     pub(super) ignore: Vec<Pointer>,
     pub(super) mask: Vec<Regex>,
 }
 
 impl Rules {
     /// Reads rules: JSON Pointers of what is ignored, with `*` for every item, and regular expressions of what is masked in texts.
-    ///
-    /// # Errors
-    ///
-    /// Which rule cannot be read, in words.
-    pub fn parse(ignore: &[String], mask: &[String]) -> Result<Self, String> {
-        Self::new(ignore, mask).map_err(|problem| format!("{}: {}", problem.field, problem.problem))
-    }
-
     pub(super) fn new(ignore: &[String], mask: &[String]) -> Result<Self, FieldProblem> {
         let pointer = |(position, text): (usize, &String)| {
             Pointer::parse(text).ok_or_else(|| {
@@ -54,19 +38,11 @@ impl Rules {
                 .collect::<Result<_, _>>()?,
         })
     }
-
-    /// The rules as they were written.
-    pub(super) fn sources(&self) -> (Vec<String>, Vec<String>) {
-        let pointers = self.ignore.iter().map(|pointer| pointer.source.clone());
-        let masks = self.mask.iter().map(|mask| mask.as_str().to_owned());
-        (pointers.collect(), masks.collect())
-    }
 }
 
 /// A JSON Pointer (RFC 6901) in which `*` is every member and every item: `/messages/*/name`.
 #[derive(Debug, Clone)]
 pub(super) struct Pointer {
-    source: String,
     tokens: Vec<String>,
 }
 
@@ -75,7 +51,6 @@ impl Pointer {
         let tokens = text.strip_prefix('/')?.split('/');
         let unescaped = |token: &str| token.replace("~1", "/").replace("~0", "~");
         Some(Self {
-            source: text.to_owned(),
             tokens: tokens.map(unescaped).collect(),
         })
     }
@@ -158,11 +133,9 @@ mod tests {
         for pointer in ["", "$.a", "a/b"] {
             assert!(Pointer::parse(pointer).is_none(), "{pointer}");
         }
-        let refused = |mask: &str| Rules::parse(&[], &[mask.to_owned()]).unwrap_err();
-        assert_eq!(refused("("), "mask[0]: is no regular expression");
-        assert_eq!(
-            refused("((a{1000}){1000}){1000}"),
-            "mask[0]: is no regular expression"
-        );
+        for mask in ["(", "((a{1000}){1000}){1000}"] {
+            let problem = Rules::new(&[], &[mask.to_owned()]).unwrap_err();
+            assert_eq!(problem, FieldProblem::new("mask[0]", "is no regular expression"));
+        }
     }
 }

@@ -11,7 +11,7 @@ use super::file::Cassette;
 use super::keeping::Scrubbing;
 use super::replayer::{ReplayOptions, ReplayOutcome, Replayer};
 use crate::exchange::Responder;
-use crate::proxy::{ModelProxy, ProxiedRuns, ProxyError, ProxyOptions};
+use crate::proxy::{ModelProxy, Provider, ProxiedRuns, ProxyError, ProxyOptions};
 use crate::runs::RunIdentity;
 
 /// A test could not be given its cassette.
@@ -96,7 +96,8 @@ impl Replay {
     #[must_use]
     pub fn base_url(&self, provider: &str) -> String {
         let base = self.proxy.as_ref().map_or("", ModelProxy::base);
-        crate::proxy::provider_base_url(base, provider)
+        let base_path = Provider::of_segment(provider).map_or("", |provider| provider.base_path);
+        format!("{base}/{provider}{base_path}")
     }
 
     /// The variables that lead clients here, with their values, for a program that is started.

@@ -265,7 +265,8 @@ async fn pass_on(State(forwarder): State<Forwarder>, request: Request) -> Result
             }
             passed.remove(header::CONTENT_ENCODING);
             let body = Bytes::from(changed.body);
-            copy.replace_request(changed.path, &body);
+            // That is what is recorded.
+            copy.change(|exchange| exchange.replace_request(changed.path, body.clone()));
             body
         }
         Some(RequestDecision::PassOn) | None => body,
@@ -275,7 +276,7 @@ async fn pass_on(State(forwarder): State<Forwarder>, request: Request) -> Result
         copy.end(ExchangeEnd::BrokenOff(reason.to_owned()));
         return Ok(bad_gateway(reason));
     };
-    if let Err(refusal) = copy.reserve(forwarder.answering.budget.as_ref()).await {
+    if let Err(refusal) = copy.reserve(forwarder.budget.as_ref()).await {
         return Ok(answered(refusal, copy));
     }
     let question = forwarder
@@ -283,7 +284,7 @@ async fn pass_on(State(forwarder): State<Forwarder>, request: Request) -> Result
         .then(|| UsageQuestion::new(api, &url, &passed, &body));
     let body = match question.flatten() {
         Some(question) => {
-            copy.set_usage(question.usage);
+            copy.change(|exchange| exchange.stream_usage = question.usage);
             question.body
         }
         None => body,
@@ -360,7 +361,12 @@ fn recorded_body(
 /// An answer that was prepared, and the copy of it.
 fn answered(answer: PreparedAnswer, mut copy: ExchangeCopy) -> Response {
     let length = (!answer.breaks_off).then(|| answer.chunks.iter().map(|chunk| chunk.len() as u64).sum());
-    copy.replays(&answer);
+    copy.change(|exchange| {
+        exchange.is_replayed = answer.is_replayed;
+        if answer.hides_usage {
+            exchange.stream_usage = StreamUsage::Hidden;
+        }
+    });
     copy.begin(answer.status, answer.headers.clone(), "", length);
     let chunks = stream::iter(answer.chunks.into_iter().map(Ok));
     let broken = answer
@@ -447,9 +453,10 @@ impl ExchangeCopy {
         }
     }
 
-    fn set_usage(&mut self, usage: StreamUsage) {
+    /// Changes the exchange, unless it has ended.
+    fn change(&mut self, change: impl FnOnce(&mut Exchange)) {
         if let Some(exchange) = &mut self.exchange {
-            exchange.stream_usage = usage;
+            change(exchange);
         }
     }
 
@@ -468,22 +475,6 @@ impl ExchangeCopy {
                 let answer = refusal(api, &exceeded);
                 exchange.refused_by = Some(exceeded);
                 Err(answer)
-            }
-        }
-    }
-
-    /// The provider gets another request than the client sent, and that is what is recorded.
-    fn replace_request(&mut self, path: Option<String>, body: &Bytes) {
-        if let Some(exchange) = &mut self.exchange {
-            exchange.replace_request(path, body.clone());
-        }
-    }
-
-    fn replays(&mut self, answer: &PreparedAnswer) {
-        if let Some(exchange) = &mut self.exchange {
-            exchange.is_replayed = answer.is_replayed;
-            if answer.hides_usage {
-                exchange.stream_usage = StreamUsage::Hidden;
             }
         }
     }

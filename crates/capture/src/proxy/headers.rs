@@ -3,7 +3,7 @@
 use axum::http::{HeaderMap, HeaderName, header};
 
 use crate::exchange::is_kept_header;
-use crate::hop_by_hop::is_hop_by_hop;
+use crate::hop_by_hop::passed_on;
 
 /// Headers that the request's own connection decides: the host, the length, and the encoding, which is identity so that
 /// the copy can be read and the client gets the same bytes.
@@ -16,22 +16,15 @@ const DECIDED_HERE: [HeaderName; 4] = [
 
 /// The headers that are forwarded to the upstream.
 pub(super) fn to_upstream(headers: &HeaderMap) -> HeaderMap {
-    let mut passed: HeaderMap = headers
-        .iter()
-        .filter(|(name, _)| !is_hop_by_hop(headers, name) && !DECIDED_HERE.contains(name))
-        .map(|(name, value)| (name.clone(), value.clone()))
-        .collect();
-    passed.insert(
-        header::ACCEPT_ENCODING,
-        axum::http::HeaderValue::from_static("identity"),
-    );
+    let mut passed = passed_on(headers, |name| DECIDED_HERE.contains(name));
+    let identity = axum::http::HeaderValue::from_static("identity");
+    passed.insert(header::ACCEPT_ENCODING, identity);
     passed
 }
 
 /// The headers that go back to the client.
 pub(super) fn to_client(headers: &HeaderMap) -> HeaderMap {
-    let pairs = headers.iter().filter(|(name, _)| !is_hop_by_hop(headers, name));
-    pairs.map(|(name, value)| (name.clone(), value.clone())).collect()
+    passed_on(headers, |_| false)
 }
 
 /// Returns whether the request is signed together with its host and path (AWS Signature Version 4).

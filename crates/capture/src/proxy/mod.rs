@@ -47,8 +47,8 @@ use crate::exchange::{ExchangeSink, Responder};
 use crate::runs::RunIdentity;
 
 pub use self::budget::{BudgetLimits, BudgetOperator, CallBudget};
-pub(crate) use self::providers::ShellEndpoint;
 pub use self::providers::{BaseUrlVariable, UnusableBaseUrl};
+pub(crate) use self::providers::{PROVIDERS, Provider};
 pub use self::recorder::ProxySummary;
 
 /// The run that the calls belong to.
@@ -220,31 +220,6 @@ pub(crate) fn replay_base_urls(
             || provider.variables.iter().any(|name| variable(name).is_some())
     });
     offered.flat_map(|route| route.values(base)).collect()
-}
-
-/// The base URL of one provider's clients at a proxy at `base`; `segment` names the provider.
-#[must_use]
-pub(crate) fn provider_base_url(base: &str, segment: &str) -> String {
-    let base_path = providers::of_segment(segment).map_or("", |provider| provider.base_path);
-    format!("{base}/{segment}{base_path}")
-}
-
-/// The provider's name in recorded calls, `gen_ai.provider.name`; `segment` is its part of the proxy's paths.
-pub(crate) fn provider_name(segment: &str) -> Option<&'static str> {
-    providers::of_segment(segment).map(|provider| provider.name)
-}
-
-/// The variables that hold the keys of each provider, by its part of the proxy's paths; the first one is that which most
-/// clients ask for.
-pub(crate) fn key_variables() -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
-    providers::PROVIDERS
-        .iter()
-        .map(|provider| (provider.segment, provider.key_variables))
-}
-
-/// The endpoint of a request by the segment of its provider, for a shell.
-pub(crate) fn endpoint(segment: &str, path: &str) -> Option<ShellEndpoint> {
-    Some(providers::of_segment(segment)?.endpoint(path))
 }
 
 /// Time-out of open requests when the proxy shuts down.

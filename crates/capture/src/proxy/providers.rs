@@ -9,23 +9,23 @@ use tracer_providers::{ModelApi, is_auxiliary};
 
 /// A provider whose clients take their base URL from the environment.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Provider {
+pub(crate) struct Provider {
     /// The segment of the proxy's path.
-    pub(super) segment: &'static str,
+    pub(crate) segment: &'static str,
     /// `gen_ai.provider.name` of its calls.
-    pub(super) name: &'static str,
+    pub(crate) name: &'static str,
     /// The variables that clients read, the first one that is set counts.
     pub(super) variables: &'static [&'static str],
     /// The variables that hold keys; the first one is that which most clients ask for.
-    pub(super) key_variables: &'static [&'static str],
+    pub(crate) key_variables: &'static [&'static str],
     /// Path at the end of these variables' values.
-    pub(super) base_path: &'static str,
+    pub(crate) base_path: &'static str,
     /// Upstream when no variable is set; without one the provider is offered only where a variable is set.
     pub(super) vendor: Option<&'static str>,
 }
 
 /// All of them. A compatible server is reached as the provider whose variable names it.
-pub(super) const PROVIDERS: [Provider; 14] = [
+pub(crate) const PROVIDERS: [Provider; 14] = [
     provider(
         "openai",
         "openai",
@@ -146,11 +146,6 @@ pub(super) const PROVIDERS: [Provider; 14] = [
     ),
 ];
 
-/// The provider with this segment of the proxy's path.
-pub(super) fn of_segment(segment: &str) -> Option<&'static Provider> {
-    PROVIDERS.iter().find(|provider| provider.segment == segment)
-}
-
 const fn provider(
     segment: &'static str,
     name: &'static str,
@@ -182,6 +177,11 @@ fn path_behind(segment: &str, path: &str) -> Option<String> {
 }
 
 impl Provider {
+    /// The provider with this segment of the proxy's path.
+    pub(crate) fn of_segment(segment: &str) -> Option<&'static Self> {
+        PROVIDERS.iter().find(|provider| provider.segment == segment)
+    }
+
     /// The path of a request behind the base URL `base`.
     fn path_at(&self, base: &str, path: &str) -> String {
         let rest = path.strip_prefix(self.base_path).unwrap_or(path);
@@ -192,7 +192,7 @@ impl Provider {
     }
 
     /// The endpoint of a request with this path behind the provider's segment.
-    pub(super) fn endpoint(&self, path: &str) -> ShellEndpoint {
+    pub(crate) fn endpoint(&self, path: &str) -> ShellEndpoint {
         let variable = self.variables.first().copied().unwrap_or_default();
         let key_variable = self.key_variables.first().copied().unwrap_or_default();
         let vendor = self.vendor.unwrap_or_default();
