@@ -14,8 +14,18 @@ const HOP_BY_HOP: [&str; 9] = [
     "upgrade",
 ];
 
+/// The headers that are passed on, without the hop-by-hop ones and those that `is_left_out`.
+pub(crate) fn passed_on(headers: &HeaderMap, is_left_out: impl Fn(&HeaderName) -> bool) -> HeaderMap {
+    let passed = headers
+        .iter()
+        .filter(|(name, _)| !is_hop_by_hop(headers, name) && !is_left_out(name));
+    passed
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
+}
+
 /// Returns whether a header is hop-by-hop, by its name or because `Connection` lists it.
-pub(crate) fn is_hop_by_hop(headers: &HeaderMap, name: &HeaderName) -> bool {
+fn is_hop_by_hop(headers: &HeaderMap, name: &HeaderName) -> bool {
     let named = headers
         .get_all(header::CONNECTION)
         .iter()

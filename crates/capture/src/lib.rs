@@ -19,6 +19,7 @@ pub mod runs;
 pub mod server;
 pub mod sessions;
 mod sink;
+mod small_file;
 
 pub use loopback::is_loopback_host;
 pub use sink::{Accepted, OtlpSink, Refused, SpanSink};

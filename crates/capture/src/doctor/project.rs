@@ -6,21 +6,19 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::cause::Cause;
-
-/// Largest file that is read.
-const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;
+use crate::small_file;
 
 /// The command that adds the SDK with the feature of the layer; it is not on crates.io yet.
 const HOW_TO_ADD: &str = "cargo add --path path/to/the/clone/tracer-sdk --features tracing";
 
 /// Every cause in the project; none where there is no project.
 pub(super) fn causes(folder: &Path) -> Vec<Cause> {
-    let Some(manifest) = read(&folder.join("Cargo.toml")) else {
+    let Some(manifest) = small_file::text(&folder.join("Cargo.toml")) else {
         return Vec::new();
     };
     let packages = folder
         .ancestors()
-        .find_map(|folder| read(&folder.join("Cargo.lock")))
+        .find_map(|folder| small_file::text(&folder.join("Cargo.lock")))
         .map(|lock| packages(&parse(&lock)))
         .unwrap_or_default();
     of_project(&parse(&manifest), &packages)
@@ -185,11 +183,6 @@ fn packages(lock: &Value) -> Packages {
 
 fn parse(text: &str) -> Value {
     toml::from_str(text).unwrap_or_default()
-}
-
-fn read(path: &Path) -> Option<String> {
-    let bytes = tracer_runs::read_input(path, MAX_FILE_BYTES).ok()?;
-    Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 #[cfg(test)]

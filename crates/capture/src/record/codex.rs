@@ -9,9 +9,8 @@ use serde_json::Value;
 
 use super::environment::{Inherited, OtlpEndpoints};
 use super::program::{Program, ProgramKind};
+use crate::small_file;
 
-/// A larger file of settings is not read, in bytes.
-const MAX_FILE_BYTES: u64 = 1024 * 1024;
 /// The variable of [`model_base_urls`](super::model_base_urls) whose value Codex is given as an option.
 const BASE_URL: &str = "OPENAI_BASE_URL";
 /// The setting that takes it.
@@ -76,10 +75,7 @@ impl CodexHome {
     }
 
     fn read(&self, name: &str) -> Option<String> {
-        let path = self.0.as_ref()?.join(name);
-        let metadata = path.metadata().ok()?;
-        let is_small = metadata.is_file() && metadata.len() <= MAX_FILE_BYTES;
-        is_small.then(|| std::fs::read_to_string(path).ok()).flatten()
+        small_file::text(&self.0.as_ref()?.join(name))
     }
 
     /// Returns whether a server other than that of the API answers.

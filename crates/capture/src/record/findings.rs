@@ -6,9 +6,7 @@ use std::path::Path;
 
 use super::environment::Inherited;
 use crate::cause::Cause;
-
-/// Largest file of variables that is read, in bytes.
-const MAX_DOTENV_BYTES: u64 = 1024 * 1024;
+use crate::small_file;
 
 /// Settings in the environment that may keep spans away.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -25,11 +23,7 @@ impl EnvironmentFindings {
     /// Reads the environment of a command and the file `.env` of its directory.
     #[must_use]
     pub fn of_command(inherited: &Inherited, directory: &Path) -> Self {
-        let path = directory.join(".env");
-        let is_small = path
-            .metadata()
-            .is_ok_and(|metadata| metadata.is_file() && metadata.len() <= MAX_DOTENV_BYTES);
-        let dotenv = is_small.then(|| std::fs::read_to_string(path).ok()).flatten();
+        let dotenv = small_file::text(&directory.join(".env"));
         Self::new(inherited, dotenv.as_deref().unwrap_or_default())
     }
 

@@ -48,9 +48,9 @@ impl ChildEnvironment {
     #[must_use]
     pub(crate) fn of_replay(inherited: &Inherited, providers: &[String]) -> Self {
         let mut environment = Self::default();
-        for (provider, variables) in proxy::key_variables() {
-            let is_replayed = providers.iter().any(|replayed| replayed == provider);
-            for (position, variable) in variables.iter().enumerate() {
+        for provider in &proxy::PROVIDERS {
+            let is_replayed = providers.iter().any(|replayed| replayed == provider.segment);
+            for (position, variable) in provider.key_variables.iter().enumerate() {
                 if inherited.get(variable).is_some() || (is_replayed && position == 0) {
                     environment.set(variable, PLACEHOLDER_KEY);
                 }

@@ -1,12 +1,13 @@
 //! The time of a collector, given to it so that tests need not wait.
 
 use std::fmt;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
+use tracer_insight::units;
 use tracer_sdk::format::Timestamp;
 
 /// Clock of a collector.
-pub trait Clock: fmt::Debug + Send + Sync {
+pub(crate) trait Clock: fmt::Debug + Send + Sync {
     /// The time since some moment, which never goes back.
     fn elapsed(&self) -> Duration;
     /// The time of day.
@@ -15,7 +16,7 @@ pub trait Clock: fmt::Debug + Send + Sync {
 
 /// The machine's clock.
 #[derive(Debug, Clone, Copy)]
-pub struct SystemClock {
+pub(crate) struct SystemClock {
     start: Instant,
 }
 
@@ -33,7 +34,6 @@ impl Clock for SystemClock {
     }
 
     fn now(&self) -> Timestamp {
-        let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Timestamp::from_unix_nanoseconds(u64::try_from(since_1970.as_nanos()).unwrap_or(u64::MAX))
+        units::now()
     }
 }

@@ -134,7 +134,8 @@ pub(super) fn join_logs(run: &mut RunWriter) -> Result<(), ImportError> {
             span.parent_span_id,
         ) {
             if held < MAX_HELD_BYTES {
-                held += span.events.iter().map(event_bytes).sum::<usize>();
+                let events = span.events.iter();
+                held += events.map(|event| held_bytes(&event.attributes)).sum::<usize>();
                 waiting.push((span.span_id, parent, span.events));
             }
             return;
@@ -264,12 +265,10 @@ fn has_event(span: &SpanRecord, event: &SpanEvent) -> bool {
     id.is_some() && span.events.iter().any(|known| log_id(known) == id)
 }
 
-fn event_bytes(event: &SpanEvent) -> usize {
-    event
-        .attributes
-        .values()
-        .map(|value| value.as_str().map_or(16, str::len))
-        .sum()
+/// The bytes that attributes hold, more or less.
+fn held_bytes(attributes: &Map<String, Value>) -> usize {
+    let values = attributes.values();
+    values.map(|value| value.as_str().map_or(64, str::len)).sum()
 }
 
 /// Attributes of the question and the answer of a model call.
@@ -282,15 +281,10 @@ const CONTENT_KEYS: [&str; 4] = [
 
 /// The content attributes that an event carries for its span.
 fn content_of(events: &[SpanEvent]) -> Map<String, Value> {
-    let mut content = Map::new();
-    for event in events.iter().filter(|event| event.name == DETAILS) {
-        for key in CONTENT_KEYS {
-            if let Some(value) = event.attributes.get(key) {
-                content.insert(key.to_owned(), value.clone());
-            }
-        }
-    }
-    content
+    let details = events.iter().filter(|event| event.name == DETAILS);
+    details
+        .flat_map(|event| selected(&event.attributes, &CONTENT_KEYS))
+        .collect()
 }
 
 fn read_source(span: &SpanRecord, call: Option<EventType>, held: &mut usize) -> CallSource {
@@ -332,18 +326,17 @@ fn read_source(span: &SpanRecord, call: Option<EventType>, held: &mut usize) -> 
         has_prompt: attributes.contains_key("gen_ai.input.messages"),
         has_answer: attributes.contains_key("gen_ai.output.messages"),
         adds: match &event {
-            Some(_) if call.is_some() && *held < MAX_HELD_BYTES => content_of_call(attributes),
-            Some(event) if *held < MAX_HELD_BYTES && event == DETAILS => adds_of_details(attributes),
-            Some(event) if *held < MAX_HELD_BYTES => adds(event, attributes),
-            _ => Map::new(),
+            None => Map::new(),
+            Some(_) if *held >= MAX_HELD_BYTES => Map::new(),
+            Some(_) if call.is_some() => selected(attributes, &ADDED_BY_CALL),
+            Some(event) if event == DETAILS => {
+                selected(attributes, CONTENT_KEYS.iter().chain(&ADDED_BY_DETAILS))
+            }
+            Some(event) => adds(event, attributes),
         },
         event,
     };
-    *held += sources
-        .adds
-        .values()
-        .map(|value| value.as_str().map_or(64, str::len))
-        .sum::<usize>();
+    *held += held_bytes(&sources.adds);
     *held += sources.arguments.as_ref().map_or(0, String::len);
     sources
 }
@@ -363,38 +356,35 @@ fn arguments(attributes: &Map<String, Value>) -> Option<String> {
     Some(arguments?.to_string())
 }
 
-/// Attributes that the details of a call, logged by themselves, add to it.
-fn adds_of_details(attributes: &Map<String, Value>) -> Map<String, Value> {
-    const KEYS: [&str; 3] = [
-        "gen_ai.response.id",
-        "gen_ai.response.model",
-        "gen_ai.response.finish_reasons",
-    ];
-    let found = CONTENT_KEYS
-        .iter()
-        .chain(&KEYS)
-        .filter_map(|key| Some(((*key).to_owned(), attributes.get(*key)?.clone())));
-    found.collect()
+/// The attributes with these keys.
+fn selected<'a>(
+    attributes: &Map<String, Value>,
+    keys: impl IntoIterator<Item = &'a &'a str>,
+) -> Map<String, Value> {
+    let keys = keys.into_iter();
+    keys.filter_map(|key| Some(((*key).to_owned(), attributes.get(*key)?.clone())))
+        .collect()
 }
 
+/// Attributes that the details of a call, logged by themselves, add to it, besides its content.
+const ADDED_BY_DETAILS: [&str; 3] = [
+    "gen_ai.response.id",
+    "gen_ai.response.model",
+    "gen_ai.response.finish_reasons",
+];
+
 /// Attributes that only the log may have of a call that was sent as a span, too.
-fn content_of_call(attributes: &Map<String, Value>) -> Map<String, Value> {
-    const KEYS: [&str; 9] = [
-        "cost_usd",
-        "gen_ai.input.messages",
-        "gen_ai.output.messages",
-        "gen_ai.response.finish_reasons",
-        "gen_ai.response.model",
-        REASONING_TOKENS,
-        "gen_ai.usage.cache_read.input_tokens",
-        "gen_ai.tool.call.arguments",
-        "gen_ai.tool.call.result",
-    ];
-    let found = KEYS
-        .iter()
-        .filter_map(|key| Some(((*key).to_owned(), attributes.get(*key)?.clone())));
-    found.collect()
-}
+const ADDED_BY_CALL: [&str; 9] = [
+    "cost_usd",
+    "gen_ai.input.messages",
+    "gen_ai.output.messages",
+    "gen_ai.response.finish_reasons",
+    "gen_ai.response.model",
+    REASONING_TOKENS,
+    "gen_ai.usage.cache_read.input_tokens",
+    "gen_ai.tool.call.arguments",
+    "gen_ai.tool.call.result",
+];
 
 /// Attributes that an event adds to its call.
 fn adds(event: &str, attributes: &Map<String, Value>) -> Map<String, Value> {

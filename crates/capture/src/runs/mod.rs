@@ -23,7 +23,6 @@ mod trace;
 #[cfg(test)]
 mod tests;
 
-pub use clock::{Clock, SystemClock};
 pub use collector::RunCollector;
 pub use conversation::CodingAgent;
 pub use identity::{RunEnding, RunIdentity};

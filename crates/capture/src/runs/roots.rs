@@ -47,7 +47,7 @@ pub(super) fn complete(
         && shape.orphans.is_empty()
         && shape.in_cycles.is_empty()
     {
-        return run.complete_with(*root, name, |run| loops::warnings(run, *root, settings));
+        return end(run, *root, name, settings);
     }
     let entries = read_entries(run, &shape)?;
     if entries.is_empty() {
@@ -76,7 +76,7 @@ pub(super) fn complete(
         run.append(&[ImportedSpan::new(synthetic_span(run, root, &name, &entries))])?;
         name
     };
-    run.complete_with(root, &name, |run| loops::warnings(run, root, settings))
+    end(run, root, &name, settings)
 }
 
 /// Completes a run whose root was written by its owner; spans whose parent never came are put under it.
@@ -100,6 +100,11 @@ pub(crate) fn complete_under(
             true
         })?;
     }
+    end(run, root, name, settings)
+}
+
+/// Completes a run with its warnings of loops.
+fn end(run: &mut RunWriter, root: SpanId, name: &str, settings: &Settings) -> Result<(), ImportError> {
     run.complete_with(root, name, |run| loops::warnings(run, root, settings))
 }
 

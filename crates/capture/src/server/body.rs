@@ -91,33 +91,28 @@ async fn read_parts(
         return Err(too_large());
     }
     let deadline = Instant::now() + BODY_TIMEOUT;
-    let mut parts: Vec<u8> = Vec::new();
-    let mut only: Option<Bytes> = None;
+    let (mut parts, mut length): (Vec<Bytes>, usize) = (Vec::new(), 0);
     loop {
         let next_deadline = deadline.min(Instant::now() + PART_TIMEOUT);
         let frame = timeout_at(next_deadline, body.frame())
             .await
             .map_err(|_| Refusal::TooSlow)?;
         let Some(frame) = frame else {
-            return Ok(only.unwrap_or_else(|| Bytes::from(parts)));
+            // A small request is one part, which needs no copy.
+            return Ok(match parts.as_slice() {
+                [only] => only.clone(),
+                parts => parts.concat().into(),
+            });
         };
         let Ok(part) = frame.map_err(|_| Refusal::Aborted)?.into_data() else {
             continue;
         };
-        let length = only.as_ref().map_or(parts.len(), Bytes::len) + part.len();
+        length += part.len();
         if length > allowed {
             return Err(too_large());
         }
         reservation.grow(part.len())?;
-        // A small request is one part, which needs no copy.
-        if parts.is_empty() && only.is_none() {
-            only = Some(part);
-        } else {
-            if let Some(first) = only.take() {
-                parts.extend_from_slice(&first);
-            }
-            parts.extend_from_slice(&part);
-        }
+        parts.push(part);
     }
 }
 

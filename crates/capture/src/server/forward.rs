@@ -13,7 +13,7 @@ use super::guard::TOKEN_HEADER;
 use super::options::Upstream;
 use super::signal::Signal;
 use super::statistics::ReceiverCounters;
-use crate::hop_by_hop::is_hop_by_hop;
+use crate::hop_by_hop;
 
 /// Requests that wait.
 const MAX_WAITING: usize = 256;
@@ -93,16 +93,10 @@ impl Forward {
 
     /// The sender's headers without those of the connection.
     fn passed_on(&self, sent: &HeaderMap) -> HeaderMap {
-        let is_passed_on = |name: &HeaderName| {
+        hop_by_hop::passed_on(sent, |name| {
             let is_own_token = self.has_token && *name == header::AUTHORIZATION;
-            let is_of_sender = is_hop_by_hop(sent, name) || MADE_ANEW.contains(name);
-            !is_of_sender && name.as_str() != TOKEN_HEADER && !is_own_token
-        };
-        let mut headers = HeaderMap::new();
-        for (name, value) in sent.iter().filter(|(name, _)| is_passed_on(name)) {
-            headers.append(name.clone(), value.clone());
-        }
-        headers
+            MADE_ANEW.contains(name) || name.as_str() == TOKEN_HEADER || is_own_token
+        })
     }
 
     fn enqueue(&self, address: &str, headers: HeaderMap, body: Bytes) {

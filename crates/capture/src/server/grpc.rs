@@ -138,7 +138,7 @@ fn failure(refusal: &Refusal) -> Response<ReplyBody> {
         Some(_) => Bytes::from(GrpcStatus::of(refusal).encode_to_vec()),
         None => Bytes::new(),
     };
-    let status = tonic::Status::with_details(refusal.code(), bounded(refusal.to_string()), details);
+    let status = tonic::Status::with_details(refusal.code(), bounded(&refusal.to_string()), details);
     let mut response = status.into_http::<Empty<Bytes>>();
     response.headers_mut().insert(ACCEPT_ENCODING, supported());
     response.map(Empty::boxed_unsync)

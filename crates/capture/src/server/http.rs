@@ -123,7 +123,7 @@ fn success(signal: Signal, encoding: Encoding, accepted: &Accepted) -> Response<
 pub(super) fn protobuf_success(signal: Signal, accepted: &Accepted) -> Vec<u8> {
     let rejected = i64::try_from(accepted.rejected).unwrap_or(i64::MAX);
     let is_whole = rejected == 0 && accepted.message.is_none();
-    let error_message = bounded(accepted.message.clone().unwrap_or_default());
+    let error_message = bounded(accepted.message.as_deref().unwrap_or_default());
     match signal {
         Signal::Traces => ExportTraceServiceResponse {
             partial_success: (!is_whole).then_some(ExportTracePartialSuccess {
@@ -152,7 +152,7 @@ fn json_success(signal: Signal, accepted: &Accepted) -> serde_json::Value {
     } else {
         "rejectedLogRecords"
     };
-    let message = bounded(accepted.message.clone().unwrap_or_default());
+    let message = bounded(accepted.message.as_deref().unwrap_or_default());
     // The JSON of protobuf writes 64 bits as a text.
     json!({"partialSuccess": {rejected: accepted.rejected.to_string(), "errorMessage": message}})
 }

@@ -100,16 +100,13 @@ impl OtlpServer {
     ///
     /// [`ServerError`]: a port is taken, the address is not of this machine, no threads.
     pub fn start(options: ServerOptions, sink: Arc<dyn OtlpSink>) -> Result<Self, ServerError> {
-        let http_listeners = bind(options.listen, options.http_port, "OTLP/HTTP")?;
-        let grpc_listeners = match options.grpc_port {
-            Some(port) => bind(options.listen, port, "OTLP/gRPC")?,
-            None => Vec::new(),
-        };
-        let http_address = first_address(&http_listeners).map_err(ServerError::Threads)?;
-        let grpc_address = match options.grpc_port {
-            Some(_) => Some(first_address(&grpc_listeners).map_err(ServerError::Threads)?),
-            None => None,
-        };
+        let (mut listeners, http_address) = bind(options.listen, options.http_port, "OTLP/HTTP")?;
+        let mut grpc_address = None;
+        if let Some(port) = options.grpc_port {
+            let (more, address) = bind(options.listen, port, "OTLP/gRPC")?;
+            listeners.extend(more);
+            grpc_address = Some(address);
+        }
         let token = match options.token {
             None if !options.listen.is_loopback() => Some(uuid::Uuid::new_v4().simple().to_string()),
             token => token,
@@ -131,7 +128,6 @@ impl OtlpServer {
             }
             None => (None, None),
         };
-        let listeners: Vec<TcpListener> = http_listeners.into_iter().chain(grpc_listeners).collect();
         let listeners = listeners
             .into_iter()
             .map(tokio::net::TcpListener::from_std)
@@ -230,7 +226,11 @@ async fn serve(
     }
 }
 
-fn bind(address: IpAddr, port: u16, protocol: &'static str) -> Result<Vec<TcpListener>, ServerError> {
+fn bind(
+    address: IpAddr,
+    port: u16,
+    protocol: &'static str,
+) -> Result<(Vec<TcpListener>, SocketAddr), ServerError> {
     listen::bind(address, port).map_err(|source| {
         let address = SocketAddr::from((address, port));
         match source.kind() {
@@ -238,11 +238,6 @@ fn bind(address: IpAddr, port: u16, protocol: &'static str) -> Result<Vec<TcpLis
             _ => ServerError::Listen { address, source },
         }
     })
-}
-
-fn first_address(listeners: &[TcpListener]) -> io::Result<SocketAddr> {
-    let first = listeners.first().ok_or(io::ErrorKind::AddrNotAvailable)?;
-    first.local_addr()
 }
 
 /// Address at which this machine reaches a listener on `address`.

@@ -32,16 +32,14 @@ const CONNECTION_WINDOW_BYTES: u32 = 1024 * 1024;
 /// Interval of the pings on a silent connection of HTTP/2.
 const PING_INTERVAL: Duration = Duration::from_secs(30);
 
-/// Listens on `address`, and where that is this machine's own address of IPv4, on that of IPv6 too: `localhost` is either,
+/// Listens on `address`, whose port is chosen where it is 0, and where that is this machine's own address of IPv4, on that of IPv6 too: `localhost` is either,
 /// and not every exporter tries both.
-pub(super) fn bind(address: IpAddr, port: u16) -> io::Result<Vec<TcpListener>> {
+pub(super) fn bind(address: IpAddr, port: u16) -> io::Result<(Vec<TcpListener>, SocketAddr)> {
     let first = listener((address, port).into())?;
+    let bound = first.local_addr()?;
     let mut listeners = vec![first];
     if address == IpAddr::V4(Ipv4Addr::LOCALHOST) {
-        let chosen = listeners
-            .first()
-            .map_or(Ok(port), |first| first.local_addr().map(|address| address.port()))?;
-        match listener((Ipv6Addr::LOCALHOST, chosen).into()) {
+        match listener((Ipv6Addr::LOCALHOST, bound.port()).into()) {
             Ok(second) => listeners.push(second),
             // Half of the senders would reach somebody else.
             Err(error) if error.kind() == io::ErrorKind::AddrInUse && port != 0 => return Err(error),
@@ -49,7 +47,7 @@ pub(super) fn bind(address: IpAddr, port: u16) -> io::Result<Vec<TcpListener>> {
             Err(_) => {}
         }
     }
-    Ok(listeners)
+    Ok((listeners, bound))
 }
 
 fn listener(address: SocketAddr) -> io::Result<TcpListener> {

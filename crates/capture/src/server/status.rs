@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use prost::Message as _;
+use tracer_insight::text::beginning;
 
 use super::refusal::Refusal;
 use crate::otlp::Encoding;
@@ -50,19 +51,15 @@ const RETRY_INFO: &str = "type.googleapis.com/google.rpc.RetryInfo";
 const MAX_TEXT_BYTES: usize = 4096;
 
 /// The text of an answer, not longer than answers may be.
-pub(super) fn bounded(mut text: String) -> String {
-    if text.len() > MAX_TEXT_BYTES {
-        let end = (0..=MAX_TEXT_BYTES).rev().find(|end| text.is_char_boundary(*end));
-        text.truncate(end.unwrap_or(0));
-    }
-    text
+pub(super) fn bounded(text: &str) -> String {
+    beginning(text, MAX_TEXT_BYTES).to_owned()
 }
 
 impl GrpcStatus {
     pub(super) fn of(refusal: &Refusal) -> Self {
         Self {
             code: refusal.code() as i32,
-            message: bounded(refusal.to_string()),
+            message: bounded(&refusal.to_string()),
             details: refusal.retry_after().map(retry_info).into_iter().collect(),
         }
     }
