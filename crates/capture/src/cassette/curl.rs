@@ -118,6 +118,7 @@ mod tests {
         let cassette = Cassette {
             path: "kept.jsonl".into(),
             head: super::super::Head::default(),
+            rules: super::super::rules::Rules::default(),
             exchanges: vec![RecordedExchange::read(exchange).unwrap()],
             is_torn: false,
         };

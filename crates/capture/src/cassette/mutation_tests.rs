@@ -10,6 +10,7 @@ use super::format::Head;
 use super::normalise::Place;
 use super::pool::{Miss, Pool};
 use super::recorded::{RecordedBody, RecordedExchange, RecordedResponse};
+use super::rules::Rules;
 use tracer_providers::ModelApi;
 
 const CALLS: u64 = 6;
@@ -213,6 +214,7 @@ fn cassette(shape: Shape) -> Arc<Cassette> {
     Arc::new(Cassette {
         path: "c.jsonl".into(),
         head: Head::default(),
+        rules: Rules::default(),
         exchanges: exchanges.collect(),
         is_torn: false,
     })

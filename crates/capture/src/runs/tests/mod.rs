@@ -24,6 +24,7 @@ use tracer_runs::{LoadedRun, RunStatus, RunStore, RunSummary};
 use tracer_sdk::format::{RecordedStatus, SpanRecord, Timestamp, TraceId};
 use tracer_sdk::settings::Settings;
 
+use super::clock::Clock;
 use super::*;
 use crate::{Accepted, OtlpSink, Refused};
 
