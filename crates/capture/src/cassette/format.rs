@@ -66,7 +66,7 @@ impl Head {
 
     /// The line, without its end.
     pub(super) fn line(&self) -> String {
-        text(&HeadLine {
+        text(&CassetteHeadLine {
             cassette: FORMAT_VERSION,
             head: self,
         })
@@ -95,7 +95,7 @@ struct VersionField {
 
 /// The first line.
 #[derive(Serialize)]
-struct HeadLine<'a> {
+struct CassetteHeadLine<'a> {
     cassette: u64,
     #[serde(flatten)]
     head: &'a Head,
