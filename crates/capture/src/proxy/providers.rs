@@ -260,7 +260,7 @@ impl BaseUrlVariable {
             return Err("give the name of a variable, as in MY_LLM_URL or MY_LLM_URL=anthropic".to_owned());
         }
         let known = || PROVIDERS.iter().map(|provider| provider.segment);
-        let provider = of_segment(segment)
+        let provider = Provider::of_segment(segment)
             .ok_or_else(|| format!("use one of: {}", known().collect::<Vec<_>>().join(", ")))?;
         Ok(Self {
             name: name.to_owned().leak(),
