@@ -258,13 +258,13 @@ impl ExchangeRecorderState {
                 // As long as an answer is on its way, nothing is idle.
                 Err(RecvTimeoutError::Timeout) if open_requests.load(Ordering::Relaxed) == 0 => {
                     let spans = self.runs.end_idle(SystemTime::now());
-                    self.write(spans);
+                    self.write(&spans);
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }
         let spans = self.runs.finish();
-        self.write(spans);
+        self.write(&spans);
         self.summary.refused_upgrades = self.refused_upgrades.values().sum();
         self.summary
     }
@@ -291,7 +291,7 @@ impl ExchangeRecorderState {
         self.refused_upgrades
             .remove(&format!("{}{}", exchange.segment, exchange.path));
         let spans = self.runs.spans(exchange, Some((api, &call)));
-        self.write(spans);
+        self.write(&spans);
     }
 
     fn record_other(&mut self, exchange: &Exchange) {
@@ -306,15 +306,15 @@ impl ExchangeRecorderState {
             add_route(&mut self.summary.unknown_routes, &exchange.path);
         }
         let spans = self.runs.spans(exchange, None);
-        self.write(spans);
+        self.write(&spans);
     }
 
-    fn write(&mut self, spans: Vec<SpanRecord>) {
+    fn write(&mut self, spans: &[SpanRecord]) {
         let Some(sink) = self.sink.as_deref().filter(|_| !spans.is_empty()) else {
             return;
         };
         for _ in 0..TRIES {
-            match sink.accept(spans.clone()) {
+            match sink.accept(spans.to_vec()) {
                 Ok(accepted) => {
                     self.summary.lost += accepted.rejected;
                     return;
