@@ -94,6 +94,19 @@ impl Usd {
         (parts != 0 && self.0.is_multiple_of(parts)).then(|| Self(self.0 / parts))
     }
 
+    /// A part of the amount in proportion, rounded down; nothing of no whole.
+    pub fn share(self, part: u64, whole: u64) -> Self {
+        let (part, whole) = (u128::from(part), u128::from(whole));
+        let quotient = self.0.checked_div(whole).unwrap_or_default();
+        let rest = self.0.checked_rem(whole).unwrap_or_default();
+        // The rest is less than a number of 64 bits, and so is the part.
+        Self(
+            quotient
+                .saturating_mul(part)
+                .saturating_add((rest * part).checked_div(whole).unwrap_or_default()),
+        )
+    }
+
     fn from_decimal(whole: &str, decimals: &str) -> Option<Self> {
         let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
         let is_number = !whole.is_empty() && digits(whole) && digits(decimals);

@@ -6,6 +6,7 @@
 mod calls;
 mod cause_kind;
 pub mod comparison;
+pub mod context_bill;
 pub mod conversation;
 pub mod cost;
 pub mod digest;

@@ -71,6 +71,19 @@ pub fn recorded(work: impl FnOnce() -> Result<(), GuardrailExceeded>) -> RunProf
     RunProfile::new(&captured.meta, captured.records)
 }
 
+/// The run that a closure records, opened, and the folder that its files are in.
+#[cfg(test)]
+pub(crate) fn opened(
+    prices: tracer_sdk::prices::Prices,
+    work: impl FnOnce(),
+) -> (tempfile::TempDir, crate::run_steps::RunSteps) {
+    let folder = tempfile::tempdir().unwrap();
+    capture(work).save(folder.path()).unwrap();
+    let newest = tracer_runs::RunStore::new(folder.path()).newest().unwrap();
+    let run = crate::run_steps::RunSteps::open(newest, prices);
+    (folder, run)
+}
+
 /// Tool calls with these names and arguments.
 pub fn tools(calls: &[(&str, Value)]) -> RunProfile {
     recorded(|| {

@@ -76,6 +76,18 @@ pub(crate) struct OneRun {
     pub(crate) budget: GivenBudget,
 }
 
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct GetRun {
+    /// The run: its ID or the beginning of it, its name, `latest`, or `latest~N`; left out, the latest.
+    pub(crate) run_id: Option<String>,
+    /// Instead of the outline, list what the context was made of: each message, tool result and tool definition with its
+    /// tokens, how often it was sent and its cost, the costliest first.
+    pub(crate) context: bool,
+    /// The most tokens that the answer may have.
+    pub(crate) budget: GivenBudget,
+}
+
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct GetStep {

@@ -8,7 +8,9 @@ use schemars::JsonSchema;
 use serde_json::{Map, Value};
 use tracer_catalog::FactsStore;
 
-use crate::arguments::{CompareRuns, GetStep, ListRuns, MAX_BUDGET, OneRun, SearchRuns, Stats, parse};
+use crate::arguments::{
+    CompareRuns, GetRun, GetStep, ListRuns, MAX_BUDGET, OneRun, SearchRuns, Stats, parse,
+};
 use crate::error::ToolError;
 use crate::{compare, list, run, search, stats};
 
@@ -35,10 +37,11 @@ pub(crate) fn all() -> Vec<Tool> {
             &format!("Find steps in all runs, with the text around each hit. {QUERY}"),
             search::BUDGET,
         ),
-        tool::<OneRun>(
+        tool::<GetRun>(
             "get_run",
             "Outline a run",
-            "Outline a run: its status, why it ended so, what it was asked and answered, and its steps, values shortened.",
+            "Outline a run: its status, why it ended so, what it was asked and answered, and its steps, values shortened; \
+             with `context`, what its input tokens were spent on.",
             run::RUN_BUDGET,
         ),
         tool::<GetStep>(

@@ -1,6 +1,7 @@
 // The run as a whole: the evidence of its loops, where it ran, its files.
 
 import { getJson, runPath } from "./api.js";
+import { contextBill } from "./context-bill.js";
 import { glyph, make } from "./dom.js";
 import { bytes, count, exactly } from "./units.js";
 
@@ -79,6 +80,7 @@ export function runPanel(page) {
         ["log", bytes(overview.log_bytes)],
       ]),
     ),
+    totals.llm_calls > 0 && contextBill(page),
     files,
   ];
 }

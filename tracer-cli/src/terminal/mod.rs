@@ -5,6 +5,7 @@
 pub mod cassette;
 pub mod characters;
 pub mod comparison;
+pub mod context_bill;
 pub mod follow_rows;
 pub mod fork_table;
 pub mod gate_report;

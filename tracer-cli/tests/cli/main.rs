@@ -8,6 +8,7 @@
 
 mod after_the_end;
 mod all_runs;
+mod context;
 mod conversation;
 mod demo;
 mod doctor;

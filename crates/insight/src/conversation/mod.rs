@@ -23,8 +23,8 @@ use tracer_sdk::format::{Payload, Usage};
 
 pub use parse::{answer_messages, embedded_json, last_prompt_message, prompt_messages};
 pub use tools::{OfferedTool, offered_tools};
-pub(crate) use turns::tool_message_content;
 pub use turns::{Turn, TurnReader, new_messages, unwrapped};
+pub(crate) use turns::{tool_message_content, value_key};
 pub use words::{PartLabel, earlier_messages, part_label, prompt_heading, same_as_before};
 
 /// A model call: what was asked, and what came of it.

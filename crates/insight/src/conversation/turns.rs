@@ -157,7 +157,7 @@ fn key(message: &Message) -> String {
 }
 
 /// Key by which two results are equal: JSON is, in a text too.
-fn value_key(value: &Value) -> String {
+pub(crate) fn value_key(value: &Value) -> String {
     match value {
         Value::String(text) => embedded_json(text).map_or_else(|| text.clone(), |value| value.to_string()),
         value => value.to_string(),

@@ -581,6 +581,28 @@ impl RunSteps {
         self.prices.cost(record)
     }
 
+    /// Prices of its calls.
+    pub(crate) fn prices(&self) -> &Prices {
+        &self.prices
+    }
+
+    /// The numbers of the model calls, and of other steps that report tokens of a model's input, in the order of time.
+    pub(crate) fn model_requests(&self) -> Vec<usize> {
+        let is_request = |row: &&TimelineRow| match row.source {
+            RowSource::Span(position) => {
+                let is_call = self
+                    .header(row)
+                    .is_some_and(|(event_type, _)| event_type == EventType::LlmCall);
+                is_call || self.index.usage(position as usize).prompt_tokens.is_some()
+            }
+            _ => false,
+        };
+        let rows = self.timeline.rows.iter().filter(|row| row.number > 0);
+        let mut numbers: Vec<usize> = rows.filter(is_request).map(|row| row.number as usize).collect();
+        numbers.sort_unstable();
+        numbers
+    }
+
     /// The sums over all steps.
     pub fn totals(&self) -> Totals {
         let mut totals = Totals::default();

@@ -3,6 +3,7 @@
 pub(super) mod baselines;
 pub(super) mod changes;
 pub(super) mod columns;
+pub(super) mod context;
 pub(super) mod diff;
 pub(super) mod export;
 pub(super) mod files;

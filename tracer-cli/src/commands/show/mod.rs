@@ -1,5 +1,6 @@
 //! `tracer show`: shows what a run did, step by step; of a damaged run the readable part.
 
+mod context;
 mod follow;
 mod for_llm;
 mod json;
@@ -43,6 +44,10 @@ pub struct Args {
     #[arg(long, group = "view", conflicts_with = "json")]
     waterfall: bool,
 
+    /// Show what the context was made of: each message, tool result and tool, how often it was sent, its cost
+    #[arg(long, group = "view", conflicts_with_all = ["kind", "errors", "grep"])]
+    context: bool,
+
     /// Show the steps of a running run as they end; Ctrl-C stops `show`, not the run
     #[arg(long, short, group = "view", conflicts_with_all = ["json", "all"])]
     follow: bool,
@@ -59,7 +64,7 @@ pub struct Args {
     #[arg(long, value_name = "TEXT")]
     grep: Option<String>,
 
-    /// Show every step, however long the run
+    /// Show every step or block, however long the run
     #[arg(long)]
     all: bool,
 
@@ -73,7 +78,7 @@ pub struct Args {
         require_equals = true,
         default_missing_value = "2000",
         value_parser = clap::value_parser!(u64).range(TokenBudget::MIN.tokens() as u64..=TokenBudget::MAX.tokens() as u64),
-        conflicts_with_all = ["transcript", "waterfall", "follow", "kind", "errors", "grep", "all", "json"]
+        conflicts_with_all = ["transcript", "waterfall", "context", "follow", "kind", "errors", "grep", "all", "json"]
     )]
     for_llm: Option<u64>,
 }
@@ -145,6 +150,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         return Ok(CommandOutcome::Done);
     }
     match args.step {
+        _ if args.context => context::show(&shown, args.all, session)?,
         _ if session.is_json() => json::write(&shown, args.step, &filter, session)?,
         Some(number) => views::step(&mut shown, number, session)?,
         None if args.transcript => views::transcript(&mut shown, &filter, args.all, session)?,
