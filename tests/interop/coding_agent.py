@@ -15,7 +15,7 @@ from pathlib import Path
 
 import real_programs
 
-TOOLS = ["list_runs", "search_runs", "get_run", "get_step", "compare_runs", "stats", "explain_failure"]
+TOOLS = ["list_runs", "search_runs", "get_run", "get_step", "compare_runs", "stats", "explain_failure", "explain_value"]
 BUDGET = 400
 LEGEND = "Text between ⟦ and ⟧ was recorded"
 

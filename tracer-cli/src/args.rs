@@ -65,7 +65,7 @@ const GROUPS: [CommandGroup; 6] = [
     CommandGroup {
         name: "Read",
         example: "tracer show latest --errors",
-        commands: &["list", "show", "view", "search", "stats", "diff", "export"],
+        commands: &["list", "show", "why", "view", "search", "stats", "diff", "export"],
     },
     CommandGroup {
         name: "Gate",
@@ -90,7 +90,7 @@ const GROUPS: [CommandGroup; 6] = [
 ];
 
 /// The commands that print JSON with `--json`.
-const PRINT_JSON: [&str; 14] = [
+const PRINT_JSON: [&str; 15] = [
     "assert",
     "diff",
     "doctor",
@@ -105,6 +105,7 @@ const PRINT_JSON: [&str; 14] = [
     "stats",
     "validate-trace",
     "view",
+    "why",
 ];
 
 /// The command line with its help in groups; the help of a command leaves out the global options that it refuses.
@@ -224,6 +225,8 @@ commands! {
     Stats => stats,
     /// Show what a run did, step by step
     Show => show,
+    /// Show where a value came from: a result, the prompt, or the model alone
+    Why => why,
     /// View runs in the browser, served from this machine
     View => view,
     /// Serve runs to coding agents over the Model Context Protocol

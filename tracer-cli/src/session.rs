@@ -21,7 +21,7 @@ use tracer_view::CommandWords;
 const MAX_LISTED_CANDIDATES: usize = 10;
 
 /// The commands that read the bucket of `--store`.
-pub(crate) const READ_STORE: [&str; 11] = [
+pub(crate) const READ_STORE: [&str; 12] = [
     "assert",
     "baseline",
     "diff",
@@ -33,6 +33,7 @@ pub(crate) const READ_STORE: [&str; 11] = [
     "stats",
     "validate-trace",
     "view",
+    "why",
 ];
 
 /// The streams and the global options.

@@ -17,6 +17,7 @@ pub mod json;
 pub mod key_steps;
 mod last_answer;
 pub mod line;
+pub mod lineage;
 pub mod loops;
 pub mod markdown;
 pub mod marked_text;

@@ -107,6 +107,23 @@ pub(crate) struct GetStep {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+pub(crate) struct ExplainValue {
+    /// The run: its ID or the beginning of it, its name, `latest`, or `latest~N`; left out, the latest.
+    #[serde(default)]
+    pub(crate) run_id: Option<String>,
+    /// The value: a text, a number, a date.
+    pub(crate) value: String,
+    /// The step that used it, as `get_run` shows it; left out, the first call that was passed the value.
+    #[serde(default)]
+    #[schemars(range(min = 1))]
+    pub(crate) step: Option<usize>,
+    /// The most tokens that the answer may have.
+    #[serde(default)]
+    pub(crate) budget: GivenBudget,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct CompareRuns {
     /// The run before the change: its ID, its name, `latest~1`.
     pub(crate) before: String,

@@ -1,10 +1,11 @@
-//! `get_run`, `get_step` and `explain_failure`: one run as insight composes it for a model.
+//! `get_run`, `get_step`, `explain_failure` and `explain_value`: one run as insight composes it for a model.
 
 use tracer_catalog::FactsStore;
 use tracer_insight::context_bill::ContextBill;
+use tracer_insight::lineage::Lineage;
 use tracer_insight::outline::{self, FurtherDetail, StepCursor};
 
-use crate::arguments::{GetRun, GetStep, OneRun};
+use crate::arguments::{ExplainValue, GetRun, GetStep, OneRun};
 use crate::error::ToolError;
 use crate::page::AnswerPage;
 use crate::selection;
@@ -13,6 +14,7 @@ use crate::selection;
 pub(crate) const RUN_BUDGET: usize = 2_000;
 pub(crate) const STEP_BUDGET: usize = 2_000;
 pub(crate) const FAILURE_BUDGET: usize = 800;
+pub(crate) const VALUE_BUDGET: usize = 500;
 
 pub(crate) fn outline(store: &FactsStore, asked: &GetRun) -> Result<String, ToolError> {
     let (lease, run) = selection::opened(store, asked.run_id.as_deref())?;
@@ -37,6 +39,28 @@ pub(crate) fn failure(store: &FactsStore, asked: &OneRun) -> Result<String, Tool
     let further = FurtherDetail::Tools(lease.directory.trace_id.to_string());
     let budget = asked.budget.tokens(FAILURE_BUDGET);
     Ok(outline::of_failure(&run, budget, &further)?)
+}
+
+pub(crate) fn value(store: &FactsStore, asked: &ExplainValue) -> Result<String, ToolError> {
+    let (_lease, run) = selection::opened(store, asked.run_id.as_deref())?;
+    let no_step = || ToolError::NoStep {
+        number: asked.step.unwrap_or_default(),
+        count: run.len(),
+    };
+    let lineage = Lineage::of_run(&run, &asked.value, asked.step)?.ok_or_else(no_step)?;
+    let mut page = AnswerPage::new(asked.budget.tokens(VALUE_BUDGET));
+    let places = [
+        ("source: ", &lineage.sources),
+        ("candidate: ", &lineage.candidates),
+    ];
+    let places = places.into_iter().flat_map(|(role, places)| {
+        let words =
+            |place: &tracer_insight::lineage::ValuePlace| format!("{role}{}", place.marked_words().marked());
+        places.iter().map(words).collect::<Vec<_>>()
+    });
+    let lines = std::iter::once(lineage.words().marked()).chain(places);
+    lines.take_while(|line| page.add(line)).for_each(drop);
+    Ok(page.finish(None))
 }
 
 pub(crate) fn step(store: &FactsStore, asked: &GetStep) -> Result<String, ToolError> {

@@ -438,7 +438,9 @@ proptest! {
         for number in [1, 9] {
             let run = format!("{number:08x}");
             calls.push(("get_run", json!({"run_id": run})));
+            calls.push(("get_run", json!({"run_id": run, "context": true})));
             calls.push(("explain_failure", json!({"run_id": run})));
+            calls.push(("explain_value", json!({"run_id": run, "value": "A"})));
             calls.push(("compare_runs", json!({"before": run, "after": "00000001"})));
             calls.push(("get_step", json!({"run_id": run, "step": 1})));
         }
@@ -453,8 +455,8 @@ proptest! {
 
     #[test]
     fn no_arguments_make_a_tool_panic(
-        tool in prop::sample::select(vec!["list_runs", "search_runs", "get_run", "get_step", "compare_runs", "stats", "explain_failure"]),
-        key in prop::sample::select(vec!["query", "run_id", "cursor", "by", "before", "after", "budget", "step", "trials"]),
+        tool in prop::sample::select(vec!["list_runs", "search_runs", "get_run", "get_step", "compare_runs", "stats", "explain_failure", "explain_value"]),
+        key in prop::sample::select(vec!["query", "run_id", "cursor", "by", "before", "after", "budget", "step", "trials", "context", "value"]),
         text in hostile_text(),
         number in any::<i64>(),
         is_number in any::<bool>(),

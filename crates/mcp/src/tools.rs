@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use tracer_catalog::FactsStore;
 
 use crate::arguments::{
-    CompareRuns, GetRun, GetStep, ListRuns, MAX_BUDGET, OneRun, SearchRuns, Stats, parse,
+    CompareRuns, ExplainValue, GetRun, GetStep, ListRuns, MAX_BUDGET, OneRun, SearchRuns, Stats, parse,
 };
 use crate::error::ToolError;
 use crate::{compare, list, run, search, stats};
@@ -71,6 +71,13 @@ pub(crate) fn all() -> Vec<Tool> {
              when an agent that you just ran did not do what it should.",
             run::FAILURE_BUDGET,
         ),
+        tool::<ExplainValue>(
+            "explain_value",
+            "Explain a value",
+            "Say where a value in a run came from, such as an argument of a tool: the result or message that it was copied \
+             from, or that no input had it before the model wrote it.",
+            run::VALUE_BUDGET,
+        ),
     ]
 }
 
@@ -114,6 +121,7 @@ fn answer(
         "compare_runs" => compare::answer(store, &parse(arguments)?),
         "stats" => stats::answer(store, &parse(arguments)?),
         "explain_failure" => run::failure(store, &parse(arguments)?),
+        "explain_value" => run::value(store, &parse(arguments)?),
         name => Err(ToolError::UnknownTool(text_of(name))),
     }
 }

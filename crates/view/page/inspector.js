@@ -7,6 +7,7 @@ import { copy } from "./frame.js";
 import { Latest } from "./latest.js";
 import { Tabs } from "./tabs.js";
 import { duration } from "./units.js";
+import { whyButton } from "./why.js";
 
 /** @import { StepKind, StepJson } from "./answers" */
 /** @import { RunModel } from "./run-model.js" */
@@ -26,6 +27,7 @@ export class Inspector {
     this.close = close;
     this.latest = new Latest();
     this.plain = false;
+    this.why = whyButton(this);
   }
 
   /** @param {number} row @param {boolean} isChosen whether the address names it */
@@ -105,6 +107,7 @@ export class Inspector {
         ),
         make("p.muted", null, facts.join(" · ")),
       ),
+      this.why,
       make(
         "button.icon",
         { "aria-label": "Copy the link to this step", title: "Copy the link", onclick: () => copy(location.href, "Link copied") },

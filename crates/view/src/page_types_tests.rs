@@ -94,6 +94,7 @@ fn types() -> Map<String, Value> {
     add::<api::overview::Overview>(&mut types);
     add::<api::rows::Rows>(&mut types);
     add::<tracer_insight::context_bill::ContextBill>(&mut types);
+    add::<tracer_insight::lineage::Lineage>(&mut types);
     add::<inspect::StepJson>(&mut types);
     add::<api::transcript::Transcript>(&mut types);
     add::<api::diff::DiffAnswer<'_>>(&mut types);

@@ -52,6 +52,7 @@ fn api_routes() -> Vec<(&'static str, MethodRouter<Viewer>)> {
         ("/api/runs/{run}/overview", get(api::overview::overview)),
         ("/api/runs/{run}/columns", get(api::columns::columns)),
         ("/api/runs/{run}/context", get(api::context::bill)),
+        ("/api/runs/{run}/lineage", get(api::lineage::lineage)),
         ("/api/runs/{run}/rows", get(api::rows::rows)),
         ("/api/runs/{run}/steps", get(api::step::step_at)),
         ("/api/runs/{run}/steps/{event}", get(api::step::step)),

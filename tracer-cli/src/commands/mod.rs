@@ -31,6 +31,7 @@ pub mod show;
 pub mod stats;
 pub mod validate_trace;
 pub mod view;
+pub mod why;
 
 use tracer_runs::RunDirectory;
 use tracer_runs::maintenance::MaintenanceError;

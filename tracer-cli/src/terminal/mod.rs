@@ -10,6 +10,7 @@ pub mod follow_rows;
 pub mod fork_table;
 pub mod gate_report;
 pub mod layout;
+pub mod lineage;
 mod row_cells;
 pub mod run_list;
 pub mod run_page;

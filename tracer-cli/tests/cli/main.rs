@@ -48,3 +48,4 @@ mod usage;
 mod validate;
 mod view;
 mod views;
+mod why;

@@ -103,6 +103,7 @@ fn a_client_lists_tools_and_calls_them() {
         "compare_runs",
         "stats",
         "explain_failure",
+        "explain_value",
     ];
     assert_eq!(names, expected);
     assert!(
@@ -126,6 +127,16 @@ fn a_client_lists_tools_and_calls_them() {
         ),
         ("stats", json!({"by": "model"}), "⟦demo-model⟧: 2 calls in 2 runs"),
         ("explain_failure", json!({}), "cause ("),
+        (
+            "get_run",
+            json!({"run_id": FIRST, "context": true}),
+            "⟦user: Draft a reply⟧ (412 tokens) was sent once",
+        ),
+        (
+            "explain_value",
+            json!({"run_id": FIRST, "value": "Dear Ada"}),
+            "⟦Dear Ada⟧ is in no input before #2 ⟦demo-model⟧: the model made it up",
+        ),
     ] {
         let (text, is_error) = client.call(tool, &arguments);
         assert!(!is_error && text.contains(part), "{tool}: {text}");

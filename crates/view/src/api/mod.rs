@@ -7,6 +7,7 @@ pub(super) mod context;
 pub(super) mod diff;
 pub(super) mod export;
 pub(super) mod files;
+pub(super) mod lineage;
 pub(super) mod list;
 pub(super) mod overview;
 pub(super) mod policy;

@@ -5,7 +5,7 @@ mod follow;
 mod for_llm;
 mod json;
 mod page;
-mod views;
+pub(super) mod views;
 
 use tracer_capture::cassette::EXCHANGES_FILE;
 
@@ -84,15 +84,15 @@ pub struct Args {
 }
 
 /// A run opened for display.
-struct OpenedRun {
-    contents: RunSteps,
+pub(super) struct OpenedRun {
+    pub(super) contents: RunSteps,
     short_id: String,
     /// Checks if the run has model exchanges, so that it can be forked.
     keeps_calls: bool,
 }
 
 impl OpenedRun {
-    fn open(
+    pub(super) fn open(
         directory: &tracer_runs::RunDirectory,
         short_id: &str,
         session: &mut Session,

@@ -52,7 +52,7 @@ pub(super) fn step(shown: &mut OpenedRun, number: usize, session: &mut Session) 
 }
 
 /// Error for a step number that the run does not have.
-pub(super) fn no_such_step(shown: &OpenedRun, number: usize, session: &Session) -> CliError {
+pub(in crate::commands) fn no_such_step(shown: &OpenedRun, number: usize, session: &Session) -> CliError {
     let all = text::counted(shown.contents.len() as u64, "step");
     CliError::input(format!(
         "run {} has no step {number}: it has {all}",

@@ -1,0 +1,70 @@
+//! [`Gap`]: why the recorded input of a model call is not all that the model was given.
+
+use serde_json::Value;
+use tracer_sdk::format::names::markers;
+
+use crate::context_bill::is_stored_by_provider;
+use crate::conversation::{Message, MessagePart};
+use crate::text;
+
+/// A part of an input that is not searched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Gap {
+    NotRecorded,
+    StoredByProvider,
+    /// With the number of the message, from 1.
+    Cut(usize),
+    Redacted(usize),
+    Media(usize),
+}
+
+impl Gap {
+    /// The first gap of an input.
+    pub(super) fn of(prompt: &Value, messages: &[Message]) -> Option<Self> {
+        if messages.is_empty() {
+            return Some(Self::NotRecorded);
+        }
+        if is_stored_by_provider(prompt) {
+            return Some(Self::StoredByProvider);
+        }
+        let parts = (1..)
+            .zip(messages)
+            .flat_map(|(number, message)| message.parts.iter().map(move |part| (number, part)));
+        parts.into_iter().find_map(|(number, part)| match part {
+            MessagePart::Text(text) | MessagePart::Reasoning(text) | MessagePart::Refusal(text) => {
+                Self::of_text(number, text)
+            }
+            MessagePart::ToolCall { arguments: value, .. }
+            | MessagePart::ToolResult { value, .. }
+            | MessagePart::Unknown(value) => Self::of_text(number, &value.to_string()),
+            MessagePart::Media(_) => Some(Self::Media(number)),
+        })
+    }
+
+    fn of_text(number: usize, text: &str) -> Option<Self> {
+        let has = |marker: &&str| text.contains(*marker);
+        if [markers::TRUNCATED, markers::OMITTED, markers::UNSERIALIZABLE]
+            .iter()
+            .any(has)
+        {
+            return Some(Self::Cut(number));
+        }
+        text.contains(markers::REDACTED).then_some(Self::Redacted(number))
+    }
+
+    /// The gap of the call that is step `step` in a sentence.
+    pub(super) fn words(self, step: usize) -> String {
+        let step = text::step_ranges(&[step]);
+        match self {
+            Self::NotRecorded => format!("the input of {step} was not recorded"),
+            Self::StoredByProvider => format!("{step} continued a conversation that the provider has stored"),
+            Self::Cut(message) => {
+                format!("the input of {step} was cut at message {message} when it was recorded")
+            }
+            Self::Redacted(message) => format!("message {message} of the input of {step} was redacted"),
+            Self::Media(message) => {
+                format!("message {message} of the input of {step} has an attachment, which is not searched")
+            }
+        }
+    }
+}
