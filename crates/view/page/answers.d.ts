@@ -2,6 +2,21 @@
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
+export type BilledBlock = {
+  cells: Array<string>;
+  first_event: string;
+  first_step: number;
+  is_least: boolean;
+  kind: BlockKind;
+  name: string;
+  sentence: string;
+  times: number;
+  tokens: InputTokens;
+  usd: number | null;
+};
+
+export type BlockKind = "system_prompt" | "tool_definition" | "tool_result" | "message" | "media" | "not_recorded";
+
 export type Call = {
   event_id: SpanId | null;
   event_type: EventType;
@@ -18,6 +33,19 @@ export type CheckOutcome = "failed" | "undecided" | "passed" | "reported";
 export type ComparedCall = {
   event_id: string;
   number: number;
+};
+
+export type ContextBill = {
+  blocks: Array<BilledBlock>;
+  calls: number;
+  columns: Array<string>;
+  cost: CostReport;
+  more_blocks: number;
+  notes: Array<string>;
+  run_id: string;
+  spec_version: "0.2.0";
+  summary: string;
+  tokens: InputTokens;
 };
 
 export type CostReport = {
@@ -133,6 +161,28 @@ export type InFlight = {
   started_at: string;
 };
 
+export type InputTokens = {
+  all: number;
+  cached: number;
+  written: number;
+};
+
+export type Lineage = {
+  asked_by: ValuePlace | null;
+  candidates: Array<ValuePlace>;
+  limits: Array<string>;
+  more: number;
+  run_id: string;
+  sentence: string;
+  sources: Array<ValuePlace>;
+  spec_version: "0.2.0";
+  used_by: ValuePlace | null;
+  value: string;
+  verdict: LineageVerdict;
+};
+
+export type LineageVerdict = "found" | "made_up" | "not_found" | "common" | "absent";
+
 export type LlmCallJson = {
   compared: ComparedCall | null;
   heading: string;
@@ -242,6 +292,8 @@ export type PartAnswer = {
   value: Json;
   value_url?: string;
 };
+
+export type PlaceKind = "run_input" | "system_prompt" | "user_message" | "earlier_answer" | "tool_definition" | "tool_result" | "state" | "answer" | "arguments";
 
 export type PolicyAnswer = {
   file: string;
@@ -584,6 +636,17 @@ export type TypeCount = {
   after: number;
   before: number;
   event_type: string;
+};
+
+export type ValueMatch = "part" | "normalised" | "verbatim";
+
+export type ValuePlace = {
+  event_id: string;
+  found: ValueMatch;
+  kind: PlaceKind;
+  name: string;
+  step: number | null;
+  words: string;
 };
 
 export type Verdict = "pass" | "fail" | "inconclusive";

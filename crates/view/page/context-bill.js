@@ -6,9 +6,9 @@ import { showError } from "./frame.js";
 import { counted } from "./units.js";
 
 /** @import { BilledBlock, ContextBill } from "./answers" */
-/** @import { RunPage } from "./run.js" */
+/** @import { RunModel } from "./run-model.js" */
 
-/** @param {RunPage} page */
+/** @param {RunModel} page */
 export function contextBill(page) {
   const element = make(
     "details",
@@ -21,8 +21,12 @@ export function contextBill(page) {
     const bill = await getJson(runPath(page.id, "/context"));
     note.replaceWith(
       make("p", null, bill.summary),
-      bill.blocks.length > 0 && blockTable(bill, page),
-      make("ul.muted", null, bill.notes.map((text) => make("li", null, text))),
+      bill.blocks.length > 0 ? blockTable(bill, page) : "",
+      make(
+        "ul.muted",
+        null,
+        bill.notes.map((text) => make("li", null, text)),
+      ),
     );
   }
   return element;
@@ -30,7 +34,7 @@ export function contextBill(page) {
 
 /**
  * @param {ContextBill} bill
- * @param {RunPage} page
+ * @param {RunModel} page
  */
 function blockTable(bill, page) {
   /** @param {BilledBlock} block */
@@ -38,13 +42,21 @@ function blockTable(bill, page) {
     make(
       "tr",
       { title: block.sentence },
-      block.cells.map((cell) => make("td.number", null, cell)),
+      block.cells.map((cell) => make("td", null, cell)),
       make("td", null, make("button.quiet", { onclick: () => page.goTo(block.first_event) }, block.name)),
     );
   return make(
     "table.context-bill",
     null,
-    make("thead", null, make("tr", null, [...bill.columns, "block"].map((heading) => make("th", { scope: "col" }, heading)))),
+    make(
+      "thead",
+      null,
+      make(
+        "tr",
+        null,
+        [...bill.columns, "block"].map((heading) => make("th", { scope: "col" }, heading)),
+      ),
+    ),
     make("tbody", null, bill.blocks.map(row)),
     bill.more_blocks > 0 && make("caption", null, `and ${counted(bill.more_blocks, "more block")}`),
   );

@@ -37,7 +37,8 @@ export function whyButton(inspector) {
  * @param {Inspector} inspector
  * @param {string} value
  */
-async function ask({ page, step }, value) {
+async function ask({ page }, value) {
+  const { step } = page;
   // Of other steps, such as states, it is not known that they use what they have.
   const used = step && (step.kind === "tool" || step.kind === "llm") ? step.number : null;
   /** @type {Lineage} */
