@@ -46,7 +46,7 @@ tracer_sdk::words! {
 
 /// A part of a request that is the same wherever its content is.
 #[derive(Debug)]
-pub(super) struct Block {
+pub(super) struct ContextBlock {
     pub(super) kind: BlockKind,
     pub(super) label: String,
     pub(super) content: String,
@@ -54,7 +54,7 @@ pub(super) struct Block {
     pub(super) bytes: u64,
 }
 
-impl Block {
+impl ContextBlock {
     fn new(kind: BlockKind, label: impl Into<String>, content: String) -> Self {
         let bytes = match kind {
             BlockKind::Media => MEDIA_BYTES,
@@ -83,8 +83,8 @@ pub(crate) fn is_stored_by_provider(prompt: &Value) -> bool {
 }
 
 /// The blocks of a request in the order in which providers cache them: tools, instructions, messages.
-pub(super) fn blocks(prompt: &Value, attributes: Option<&Map<String, Value>>) -> Vec<Block> {
-    let mut blocks: Vec<Block> = offered_tools(prompt, attributes).iter().map(definition).collect();
+pub(super) fn blocks(prompt: &Value, attributes: Option<&Map<String, Value>>) -> Vec<ContextBlock> {
+    let mut blocks: Vec<ContextBlock> = offered_tools(prompt, attributes).iter().map(definition).collect();
     let mut asked = VecDeque::new();
     for message in prompt_messages(prompt) {
         add_message(message, &mut asked, &mut blocks);
@@ -93,22 +93,22 @@ pub(super) fn blocks(prompt: &Value, attributes: Option<&Map<String, Value>>) ->
 }
 
 /// Returns whether a block was shortened when it was recorded.
-pub(super) fn is_cut(block: &Block) -> bool {
+pub(super) fn is_cut(block: &ContextBlock) -> bool {
     block.kind != BlockKind::Media
         && [markers::TRUNCATED, markers::OMITTED]
             .iter()
             .any(|marker| block.content.contains(marker))
 }
 
-fn definition(tool: &OfferedTool) -> Block {
+fn definition(tool: &OfferedTool) -> ContextBlock {
     let content = serde_json::to_string(tool).unwrap_or_default();
-    Block::new(BlockKind::ToolDefinition, label(&tool.name), content)
+    ContextBlock::new(BlockKind::ToolDefinition, label(&tool.name), content)
 }
 
 /// A tool call of an earlier message: its ID, its tool, its label.
 type AskedCall = (Option<String>, String, String);
 
-fn add_message(message: Message, asked: &mut VecDeque<AskedCall>, blocks: &mut Vec<Block>) {
+fn add_message(message: Message, asked: &mut VecDeque<AskedCall>, blocks: &mut Vec<ContextBlock>) {
     let (speaker, role) = (message.speaker(), message.label());
     let mut content = role.clone();
     let mut first_words = None;
@@ -118,12 +118,16 @@ fn add_message(message: Message, asked: &mut VecDeque<AskedCall>, blocks: &mut V
             MessagePart::ToolResult { id, name, value, .. } => {
                 let tool = take_call(asked, id.as_deref(), name.as_deref());
                 let content = value_key(unwrapped(value));
-                blocks.push(Block::new(BlockKind::ToolResult, tool, content));
+                blocks.push(ContextBlock::new(BlockKind::ToolResult, tool, content));
                 continue;
             }
             MessagePart::Media(media) => {
                 let words = part_label(part).map(|part| part.text).unwrap_or_default();
-                blocks.push(Block::new(BlockKind::Media, label(&words), format!("{media:?}")));
+                blocks.push(ContextBlock::new(
+                    BlockKind::Media,
+                    label(&words),
+                    format!("{media:?}"),
+                ));
                 continue;
             }
             MessagePart::ToolCall { id, name, arguments } => {
@@ -150,7 +154,10 @@ fn add_message(message: Message, asked: &mut VecDeque<AskedCall>, blocks: &mut V
     };
     let words = text::one_line(&label(&words), MAX_LABEL_CHARS);
     // Before its results and attachments, as it begins before them.
-    blocks.insert(place, Block::new(kind, format!("{role}: {words}"), content));
+    blocks.insert(
+        place,
+        ContextBlock::new(kind, format!("{role}: {words}"), content),
+    );
 }
 
 /// The label of the call that a result answers: by its ID, else the first of its tool without a result.

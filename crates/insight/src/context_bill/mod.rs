@@ -24,7 +24,7 @@ use crate::digest::fingerprint;
 use crate::run_steps::RunSteps;
 pub use blocks::BlockKind;
 pub(crate) use blocks::is_stored_by_provider;
-use blocks::{BYTES_PER_TOKEN, Block, blocks, is_cut};
+use blocks::{BYTES_PER_TOKEN, ContextBlock, blocks, is_cut};
 use input_cost::InputCost;
 
 /// What the context of a run was made of, and what its input cost.
@@ -235,12 +235,12 @@ impl BillReader {
         payload: &Payload,
         attributes: Option<&Map<String, Value>>,
         reported: u64,
-    ) -> Vec<Block> {
+    ) -> Vec<ContextBlock> {
         let (mut blocks, is_stored) = match payload {
             Payload::LlmCall { prompt, .. } => (blocks(prompt, attributes), is_stored_by_provider(prompt)),
             _ => (Vec::new(), false),
         };
-        let is_message = |block: &Block| block.kind != BlockKind::ToolDefinition;
+        let is_message = |block: &ContextBlock| block.kind != BlockKind::ToolDefinition;
         if !blocks.iter().any(is_message) {
             self.doubts.without_content += 1;
         } else if !is_stored && !blocks.iter().any(is_cut) {
@@ -251,14 +251,14 @@ impl BillReader {
         let recorded: u64 = blocks.iter().map(|block| block.bytes).sum();
         let missing = reported.saturating_mul(BYTES_PER_TOKEN).saturating_sub(recorded);
         if missing > 0 || blocks.is_empty() {
-            let is_first = |block: &Block| is_message(block) && block.kind != BlockKind::SystemPrompt;
+            let is_first = |block: &ContextBlock| is_message(block) && block.kind != BlockKind::SystemPrompt;
             let place = blocks.iter().position(is_first).unwrap_or(blocks.len());
-            blocks.insert(place, Block::not_recorded(missing));
+            blocks.insert(place, ContextBlock::not_recorded(missing));
         }
         blocks
     }
 
-    fn billed(&mut self, block: &Block, (first_step, first_event): (usize, &str)) -> &mut BilledBlock {
+    fn billed(&mut self, block: &ContextBlock, (first_step, first_event): (usize, &str)) -> &mut BilledBlock {
         let key = fingerprint(|hashing| {
             // Writing to a hash cannot fail.
             let _ = write!(
@@ -316,7 +316,7 @@ impl BillReader {
 }
 
 /// Shares of a number of tokens by the sizes of blocks, exact together: rounded down, and one more where most is left over.
-fn apportion(tokens: u64, blocks: &[Block]) -> Vec<u64> {
+fn apportion(tokens: u64, blocks: &[ContextBlock]) -> Vec<u64> {
     let sum = blocks
         .iter()
         .map(|block| u128::from(block.bytes))

@@ -1,6 +1,6 @@
 //! Dates as people write them: `2026-11-29`, `29 Nov 2026` and `November 29th, 2026` are one.
 
-use super::needle::ValueMatch;
+use super::ValueMatch;
 
 /// A day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -18,7 +18,6 @@ use tracer_runs::RecordError;
 use tracer_sdk::format::TraceId;
 
 use crate::run_steps::RunSteps;
-pub use needle::ValueMatch;
 pub use reader::LineageReader;
 
 /// Where a value of a run came from.
@@ -91,6 +90,20 @@ tracer_sdk::words! {
         Answer = "answer",
         /// Arguments of a tool call.
         Arguments = "arguments",
+    }
+}
+
+tracer_sdk::words! {
+    /// How a place has a value; of two, the greater one is better evidence.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum ValueMatch in tracer_insight::lineage {
+        /// As a part of something longer, or in one of two readings: no evidence.
+        Part = "part",
+        /// Written otherwise: a number, a date, other case or white space.
+        Normalised = "normalised",
+        /// As it was given.
+        Verbatim = "verbatim",
     }
 }
 

@@ -1,12 +1,12 @@
 //! [`Needle`]: a value that is looked for in texts and JSON: verbatim, or written otherwise.
 
 use memchr::memmem;
-use serde::Serialize;
 use serde_json::Value;
 use tracer_sdk::format::names::markers;
 
+use super::ValueMatch;
 use super::dates::{self, Date};
-use super::numbers;
+use super::numbers::{self, continues};
 use crate::conversation::embedded_json;
 
 /// JSON within JSON deeper than this is searched as text.
@@ -23,20 +23,6 @@ const MARKERS: [&str; 4] = [
     markers::OMITTED,
     markers::UNSERIALIZABLE,
 ];
-
-tracer_sdk::words! {
-    /// How a place has a value; of two, the greater one is better evidence.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
-    #[serde(rename_all = "snake_case")]
-    pub enum ValueMatch in tracer_insight::lineage {
-        /// As a part of something longer, or in one of two readings: no evidence.
-        Part = "part",
-        /// Written otherwise: a number, a date, other case or white space.
-        Normalised = "normalised",
-        /// As it was given.
-        Verbatim = "verbatim",
-    }
-}
 
 /// A value to look for.
 #[derive(Debug)]
@@ -156,15 +142,4 @@ fn find_bounded(text: &str, wanted: &str) -> Option<bool> {
         }
     }
     found
-}
-
-/// Returns whether the characters behind an edge of a value continue it. With digits in it, a sign between two words
-/// joins them, too: `12` is neither in `12.5` nor in `A-12`.
-pub(super) fn continues(mut behind: impl Iterator<Item = char>, edge: Option<char>, value: &str) -> bool {
-    let is_word = |char: char| char.is_alphanumeric() || char == '_';
-    let Some(next) = behind.next().filter(|_| edge.is_some_and(is_word)) else {
-        return false;
-    };
-    let has_digits = value.bytes().any(|byte| byte.is_ascii_digit());
-    is_word(next) || has_digits && "-./:,@+".contains(next) && behind.next().is_some_and(is_word)
 }

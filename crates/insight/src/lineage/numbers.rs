@@ -1,6 +1,6 @@
 //! Numbers as people write them: `1,234.50` and `1234.5` are one.
 
-use super::needle::{ValueMatch, continues};
+use super::ValueMatch;
 
 /// The number that a text is, in its shortest form; a sign of a currency before it is none of it.
 pub(super) fn parse(text: &str) -> Option<String> {
@@ -100,6 +100,17 @@ fn number_at(text: &str) -> Option<(String, usize, bool)> {
     let point = if fraction.is_empty() { "" } else { "." };
     let minus = if sign > 0 { "-" } else { "" };
     Some((format!("{minus}{whole}{point}{fraction}"), sign + length, is_sure))
+}
+
+/// Returns whether the characters behind an edge of a value continue it. With digits in it, a sign between two words
+/// joins them, too: `12` is neither in `12.5` nor in `A-12`.
+pub(super) fn continues(mut behind: impl Iterator<Item = char>, edge: Option<char>, value: &str) -> bool {
+    let is_word = |char: char| char.is_alphanumeric() || char == '_';
+    let Some(next) = behind.next().filter(|_| edge.is_some_and(is_word)) else {
+        return false;
+    };
+    let has_digits = value.bytes().any(|byte| byte.is_ascii_digit());
+    is_word(next) || has_digits && "-./:,@+".contains(next) && behind.next().is_some_and(is_word)
 }
 
 #[cfg(test)]

@@ -7,8 +7,8 @@ use serde_json::Value;
 use tracer_sdk::format::{Payload, Record, SPEC_VERSION, Timestamp, TraceId};
 
 use super::gap::Gap;
-use super::needle::{Needle, ValueMatch};
-use super::{Lineage, LineageVerdict, PlaceKind, ValuePlace, words};
+use super::needle::Needle;
+use super::{Lineage, LineageVerdict, PlaceKind, ValueMatch, ValuePlace, words};
 use crate::conversation::{
     Message, MessagePart, Speaker, answer_messages, offered_tools, prompt_messages, unwrapped, value_key,
 };
@@ -29,7 +29,7 @@ struct Origin {
 
 /// A model call that has the value in its input or its answer, or may have it.
 #[derive(Debug)]
-struct ModelCall {
+struct AskingCall {
     place: ValuePlace,
     step: usize,
     /// The places of its input, by their position.
@@ -58,7 +58,7 @@ pub struct LineageReader {
     origins: Vec<Origin>,
     /// The positions of the origins with a content.
     by_content: HashMap<u64, Vec<usize>>,
-    calls: Vec<ModelCall>,
+    calls: Vec<AskingCall>,
     uses: Vec<ValueUse>,
 }
 
@@ -177,7 +177,7 @@ impl LineageReader {
             }
         }
         let answer = answer_messages(response);
-        let mut call = ModelCall {
+        let mut call = AskingCall {
             place: place(
                 step,
                 record,
@@ -340,7 +340,7 @@ impl LineageReader {
             .uses
             .iter()
             .find(|used| step.is_none_or(|step| step == used.step));
-        let is_wanted = |call: &&ModelCall| call.is_answer && step.is_none_or(|step| step == call.step);
+        let is_wanted = |call: &&AskingCall| call.is_answer && step.is_none_or(|step| step == call.step);
         let asker = match used {
             Some(used) => self.asker(used),
             None => self.calls.iter().find(is_wanted),
@@ -415,15 +415,15 @@ impl LineageReader {
     }
 
     /// The model call that asked for a tool call: with the same arguments, for the same tool, or at least with the value.
-    fn asker(&self, used: &ValueUse) -> Option<&ModelCall> {
+    fn asker(&self, used: &ValueUse) -> Option<&AskingCall> {
         let before = || {
             self.calls
                 .iter()
                 .rev()
                 .filter(|call| call.step < used.step && call.is_answer)
         };
-        let same_tool = |call: &&ModelCall| call.asked.iter().any(|(tool, _)| *tool == used.place.name);
-        let same = |call: &&ModelCall| {
+        let same_tool = |call: &&AskingCall| call.asked.iter().any(|(tool, _)| *tool == used.place.name);
+        let same = |call: &&AskingCall| {
             call.asked
                 .iter()
                 .any(|(tool, arguments)| *tool == used.place.name && *arguments == used.arguments)
