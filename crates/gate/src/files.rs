@@ -1,13 +1,18 @@
 //! Policy, baseline and report files: read within bounds, checked, and named with their digests.
 
+use std::collections::BTreeMap;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use crate::policy::{Overrides, Policy, PolicyError};
-use crate::{Baseline, EnvironmentFingerprint, Gate, GateDetails, InputError, InputFile, Report, Trial};
+use crate::{
+    Baseline, EnvironmentFingerprint, Gate, GateDetails, InputError, InputFile, Report, RunContent, Trial,
+    TrialOutput,
+};
 use tracer_insight::digest::sha256_hex;
 use tracer_insight::profile::RunProfile;
-use tracer_runs::read_input;
+use tracer_runs::{RecordError, RunReader, read_input};
+use tracer_sdk::format::Record;
 
 use tracer_insight::text;
 
@@ -155,9 +160,12 @@ impl GateInputs {
         Gate::new(&self.policy, baseline).map_err(|error| refused(path, &error))
     }
 
-    /// The report on one run, as if it were the only trial; `options` are those of the command without its files.
-    pub fn judge_run(mut self, run: RunProfile, options: Vec<String>) -> Result<Report, InputError> {
-        self.policy = self.policy.for_one_run();
+    /// The report on recorded runs, as if they were the trials; `options` are those of the command without its files.
+    pub fn judge_runs(mut self, trials: &[Trial], options: Vec<String>) -> Result<Report, InputError> {
+        if trials.len() == 1 {
+            self.policy = self.policy.for_one_run();
+        }
+        self.policy.trials = u32::try_from(trials.len()).unwrap_or(u32::MAX);
         let gate = self.gate()?;
         let details = GateDetails {
             tracer_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -167,12 +175,39 @@ impl GateInputs {
             notices: gate.notices().to_vec(),
             ..GateDetails::default()
         };
-        let trials = [Trial::of_run(1, run)];
         let baseline = self.baseline.as_ref().map(|input| &input.baseline);
-        let judgement = gate.judge(&trials);
+        let judgement = gate.judge(trials);
         let environment = EnvironmentFingerprint::new();
-        Ok(Report::new(judgement, &trials, baseline, environment, details))
+        Ok(Report::new(judgement, trials, baseline, environment, details))
     }
+}
+
+/// A recorded run as a trial; its content is judged where the policy asks for that.
+///
+/// # Errors
+///
+/// The first error of reading its records.
+pub fn recorded_trial(
+    policy: &Policy,
+    number: u32,
+    run: &RunReader,
+    profile: RunProfile,
+    output: &dyn TrialOutput,
+) -> Result<Trial, RecordError> {
+    let meta = run.meta.as_ref().filter(|_| policy.needs_content());
+    let findings = match meta {
+        Some(meta) => {
+            let records: Vec<Record> = run.records.clone().collect::<Result<_, _>>()?;
+            policy.findings(&RunContent {
+                meta,
+                records: &records,
+                profile: &profile,
+                trial: output,
+            })
+        }
+        None => BTreeMap::new(),
+    };
+    Ok(Trial::of_run(number, profile).with_findings(findings))
 }
 
 /// The baseline in a file.
@@ -201,9 +236,12 @@ pub fn report(path: &Path) -> Result<Vec<u8>, InputError> {
     )
 }
 
-/// Refuses a run of another agent than that of the baseline.
-pub fn refuse_foreign_run(input: &BaselineInput, run: &RunProfile) -> Result<(), InputError> {
-    match input.baseline.foreign_agent(run) {
+/// Refuses runs of another agent than that of the baseline.
+pub fn refuse_foreign_runs<'a>(
+    input: &BaselineInput,
+    mut runs: impl Iterator<Item = &'a RunProfile>,
+) -> Result<(), InputError> {
+    match runs.find_map(|run| input.baseline.foreign_agent(run)) {
         Some(agent) => Err(foreign_baseline(input, agent)),
         None => Ok(()),
     }

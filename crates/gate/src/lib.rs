@@ -13,6 +13,7 @@
 //! | what did the gate see and decide? | [`Report`] |
 
 mod baseline;
+mod content;
 mod decide;
 mod digest;
 mod error;
@@ -37,6 +38,7 @@ pub mod words;
 pub use baseline::{
     Acceptance, BASELINES_FOLDER, Baseline, BaselineTrial, Demanded, EnvironmentFingerprint, usual_path,
 };
+pub use content::{Finding, NoOutput, RunContent, TrialOutput};
 pub use decide::Gate;
 pub use error::InputError;
 pub use range::AllowedRange;

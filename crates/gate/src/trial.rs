@@ -1,8 +1,11 @@
 //! One trial of a gate, as its runner hands it in.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
-use tracer_insight::profile::{Bounds, Metric, MetricUnit, MissingSpans, RunProfile};
+use crate::Finding;
+use tracer_insight::profile::{Bounds, Metric, MetricUnit, RunProfile};
 
 /// One trial: a process that should have left one completed run (gate, *Trials*; gate, *Evidence*).
 ///
@@ -32,6 +35,8 @@ pub struct Trial {
     pub failure: Option<TrialFailure>,
     /// Profile of the run; `None` without a readable run.
     pub metrics: Option<RunProfile>,
+    /// The findings of the checks of content, by the names of the checks.
+    pub findings: BTreeMap<String, Finding>,
     /// The last lines that the process wrote to standard error, redacted.
     pub stderr_tail: String,
 }
@@ -59,6 +64,7 @@ impl Trial {
             wall_time_ms: None,
             failure: unfinished.then(|| TrialFailure::new(FailureReason::UnfinishedTrace)),
             metrics: Some(metrics),
+            findings: BTreeMap::new(),
             stderr_tail: String::new(),
         }
     }
@@ -81,6 +87,7 @@ impl Trial {
             wall_time_ms: None,
             failure: Some(failure),
             metrics: None,
+            findings: BTreeMap::new(),
             stderr_tail: String::new(),
         }
     }
@@ -98,6 +105,20 @@ impl Trial {
         self.failure.get_or_insert(failure);
     }
 
+    /// The trial with the findings of a policy in its run, and their scores as metrics.
+    #[must_use]
+    pub fn with_findings(mut self, findings: BTreeMap<String, Finding>) -> Self {
+        if let Some(run) = &mut self.metrics {
+            let scores = findings.iter().filter_map(|(name, finding)| {
+                let label = name.find('.').and_then(|dot| name.get(dot..)).unwrap_or_default();
+                Some((format!("score{label}"), finding.score?))
+            });
+            run.scores = scores.collect();
+        }
+        self.findings = findings;
+        self
+    }
+
     /// Marks the trial *truncated*: only violations count.
     ///
     /// ```
@@ -110,10 +131,7 @@ impl Trial {
     pub fn cut_short(&mut self, reason: &str) {
         self.failure = Some(TrialFailure::new(FailureReason::CutShort).with(reason));
         if let Some(metrics) = &mut self.metrics {
-            metrics.missing.get_or_insert_with(|| MissingSpans {
-                spans: None,
-                reason: reason.to_owned(),
-            });
+            metrics.lose_spans(reason);
         }
     }
 

@@ -1,7 +1,7 @@
-//! Problems of the last model answer although its call did not fail.
+//! Last answer of a model in a run: its text, and its problems although its call did not fail.
 
 use serde_json::Value;
-use tracer_sdk::format::{EventType, Payload};
+use tracer_sdk::format::{EventType, Payload, Record};
 
 use crate::cause_kind::CauseKind;
 use crate::conversation::{Conversation, MessagePart, answer_messages};
@@ -52,6 +52,38 @@ pub(crate) struct AnswerProblem<'a> {
     pub(crate) step: &'a Step<'a>,
     /// The tool that was asked for, where nothing followed; the words of a refusal; why a prompt was blocked.
     pub(crate) detail: Option<String>,
+}
+
+/// The text of the last answer of a model that has one; `None` where none was recorded.
+///
+/// ```
+/// use tracer_insight::last_answer::text;
+/// use tracer_sdk::testing::capture;
+///
+/// let run = capture(|| tracer_sdk::llm_call("gpt-5").response("37.50 EUR").record());
+/// assert_eq!(text(&run.records).as_deref(), Some("37.50 EUR"));
+/// assert_eq!(text(&[]), None);
+/// ```
+#[must_use]
+pub fn text(records: &[Record]) -> Option<String> {
+    let is_call = |record: &&Record| record.event_type() == EventType::LlmCall && !record.is_leftover();
+    let last = records.iter().rfind(is_call)?;
+    let answer = Conversation::from_payload(&last.payload)?.answer;
+    let texts = answer
+        .iter()
+        .flat_map(|message| &message.parts)
+        .filter_map(|part| match part {
+            MessagePart::Text(text) => Some(text.as_str()),
+            _ => None,
+        });
+    let mut text: String = texts.collect();
+    if text.is_empty()
+        && let Payload::LlmCall { response, .. } = &last.payload
+    {
+        // A text that reads as JSON is one all the same.
+        response.as_str().unwrap_or_default().clone_into(&mut text);
+    }
+    (!text.is_empty()).then_some(text)
 }
 
 /// Problem of the last answer; `None` when there is none, when it cannot be known, or when its call failed.

@@ -28,9 +28,10 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     session.use_store()?;
     let stored = stored_run::select(args.run_id.as_deref(), session)?;
     if let Some(baseline) = inputs.baseline.as_ref().filter(|_| !args.gate.force) {
-        files::refuse_foreign_run(baseline, &stored.metrics)?;
+        files::refuse_foreign_runs(baseline, [&stored.metrics].into_iter())?;
     }
     let force = args.gate.force.then(|| "--force".to_owned());
-    let report = inputs.judge_run(stored.metrics, force.into_iter().collect())?;
+    let trial = stored.trial(&inputs.policy, 1, session)?;
+    let report = inputs.judge_runs(&[trial], force.into_iter().collect())?;
     outputs::publish(&report, on_inconclusive, &args.gate.output, session)
 }

@@ -1,10 +1,14 @@
 //! A recorded run as the gate sees it: strictly read, counted from its records.
 
+use tracer_gate::policy::Policy;
+use tracer_gate::trials::{CommandJudge, OutputCleaner, Stop};
+use tracer_gate::{Trial, files};
 use tracer_insight::profile::RunProfile;
 use tracer_runs::{RunReader, Strictness};
 
 use crate::error::refused;
 use crate::error::{CliError, ErrorKind};
+use crate::recorded_command::current_directory;
 use crate::session::Session;
 
 /// A run of the store, ready to be judged or compared.
@@ -12,6 +16,19 @@ pub(crate) struct StoredRun {
     pub(crate) short_id: String,
     pub(crate) run: RunReader,
     pub(crate) metrics: RunProfile,
+}
+
+impl StoredRun {
+    /// The run as a trial of a policy, whose commands run in the working directory.
+    pub(crate) fn trial(self, policy: &Policy, number: u32, session: &Session) -> Result<Trial, CliError> {
+        let judge = CommandJudge {
+            cleaner: &OutputCleaner::new(&session.settings()?),
+            directory: &current_directory()?,
+            stop: &Stop::unasked(),
+        };
+        files::recorded_trial(policy, number, &self.run, self.metrics, &judge)
+            .map_err(|error| unread(&self.short_id, &error))
+    }
 }
 
 /// The run that the argument selects; the newest when it is left out.

@@ -142,7 +142,7 @@ impl Baseline {
                     called.iter().filter(|called| *called == tool).count() as u64
                 ))
             }
-            Metric::Recorded(_) => trial.metrics.get(&name).copied(),
+            Metric::Recorded(_) | Metric::Score(_) => trial.metrics.get(&name).copied(),
         };
         self.trials.iter().map(value).collect()
     }

@@ -93,11 +93,17 @@ impl Describe for InvariantEvidence {
                 let unknown: Vec<&ReportedTrial> = report.trials.iter().filter(is_unknown).collect();
                 Phrase::words("not known whether it was kept")
                     .followed_by(spec.map(|spec| (spec.unknown)(&unknown)).unwrap_or_default())
+                    .followed_by(
+                        unknown
+                            .iter()
+                            .find_map(|trial| finding(check, trial))
+                            .map_or_else(Phrase::default, |reason| Phrase::words(": ").followed_by(reason)),
+                    )
             }
             Some(first) => {
                 let trial = report.trials.iter().find(|trial| trial.trial == *first);
                 let how = trial
-                    .map(|trial| self.how_broken(spec, trial))
+                    .map(|trial| self.how_broken(spec, check, trial))
                     .unwrap_or_default();
                 let broken = Phrase::words(broken(against.len(), all));
                 if how.is_empty() {
@@ -113,14 +119,23 @@ impl Describe for InvariantEvidence {
 
 impl InvariantEvidence {
     /// Explains how a trial broke the invariant.
-    fn how_broken(&self, spec: Option<&InvariantSpec>, trial: &ReportedTrial) -> Phrase {
+    fn how_broken(&self, spec: Option<&InvariantSpec>, check: &CheckResult, trial: &ReportedTrial) -> Phrase {
         if let Some(failure) = &trial.failure {
             return Phrase::value(failure.to_string());
+        }
+        if let Some(reason) = finding(check, trial) {
+            return reason;
         }
         let tools = self.tools.iter().find(|broken| broken.trial == trial.trial);
         let tools = tools.map_or(&[][..], |broken| &broken.tools);
         spec.map(|spec| (spec.broken)(trial, tools)).unwrap_or_default()
     }
+}
+
+/// The reason of a finding on content.
+fn finding(check: &CheckResult, trial: &ReportedTrial) -> Option<Phrase> {
+    let reason = &trial.findings.get(&check.name)?.reason;
+    (!reason.is_empty()).then(|| Phrase::value(reason.as_str()))
 }
 
 fn kept(trials: u64) -> String {

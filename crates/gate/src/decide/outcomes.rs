@@ -28,7 +28,7 @@ impl Outcomes {
             let outcomes = checks.iter().filter_map(|planned| match &planned.check.rule {
                 Rule::Invariant(rule) => Some((
                     planned.name().to_owned(),
-                    outcome(&**rule, policy, baseline, trial),
+                    outcome((planned.name(), &**rule), policy, baseline, trial),
                 )),
                 _ => None,
             });
@@ -59,7 +59,7 @@ impl Outcomes {
 }
 
 fn outcome(
-    rule: &dyn Invariant,
+    (name, rule): (&str, &dyn Invariant),
     policy: &Policy,
     baseline: Option<&Baseline>,
     trial: &Trial,
@@ -71,6 +71,8 @@ fn outcome(
         None if is_excused => None,
         // A trial without a run that can be judged keeps nothing.
         None => Some(false),
+        // Content that nobody read shows nothing.
+        Some(_) if rule.needs_content() => trial.findings.get(name)?.outcome,
         Some(run) => rule.outcome(run, baseline),
     }
 }

@@ -1,12 +1,17 @@
 //! Invariants: properties that every trial must keep, one file each.
 
+mod failed_calls_are_retried;
 mod forbidden_tools;
+mod json_schema;
 mod no_guardrails;
 mod no_loops;
 mod no_new_tools;
+mod output;
 mod required_tools;
 mod still_called;
 mod stop_condition_reached;
+mod tool_arguments;
+mod tool_order;
 mod tools;
 
 use std::fmt::Debug;
@@ -17,11 +22,12 @@ use serde::de::{DeserializeOwned, Deserializer, Error as _};
 use serde_json::Value;
 use tracer_insight::profile::RunProfile;
 
+use crate::content::{Finding, RunContent};
 use crate::phrase::Phrase;
 use crate::{Baseline, Report, ReportedTrial};
 
 /// All invariants, in the order in which a hint names them.
-pub(crate) const INVARIANTS: [InvariantSpec; 7] = [
+pub(crate) const INVARIANTS: [InvariantSpec; 11] = [
     stop_condition_reached::SPEC,
     forbidden_tools::SPEC,
     required_tools::SPEC,
@@ -29,6 +35,10 @@ pub(crate) const INVARIANTS: [InvariantSpec; 7] = [
     no_guardrails::SPEC,
     no_new_tools::SPEC,
     still_called::SPEC,
+    failed_calls_are_retried::SPEC,
+    tool_order::SPEC,
+    tool_arguments::SPEC,
+    output::SPEC,
 ];
 
 /// An error of reading a value, with the path to it.
@@ -36,7 +46,27 @@ pub(crate) type PathError = serde_path_to_error::Error<serde_json::Error>;
 
 /// A property of one trial, with the keys that a policy gives it (gate, *Invariants*).
 pub trait Invariant: Debug + Send + Sync {
-    /// Outcome in a run. Missing spans leave it unknown: a forbidden call may be among them, and a required one, too.
+    /// Finding on the content of a run; `None` of a check that its profile suffices for.
+    fn finding(&self, _: &RunContent<'_>) -> Option<Finding> {
+        None
+    }
+
+    /// Checks if it judges the content of runs.
+    fn needs_content(&self) -> bool {
+        false
+    }
+
+    /// Checks if a command gives a score.
+    fn has_score(&self) -> bool {
+        false
+    }
+
+    /// A mistake of its keys together.
+    fn mistake(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Outcome in a run, by its profile. Missing spans leave it unknown: a forbidden call may be among them, and a required one, too.
     fn outcome(&self, run: &RunProfile, baseline: Option<&Baseline>) -> Option<bool> {
         unless_missing(run, self.tools_against(run, baseline).is_empty())
     }
@@ -69,6 +99,8 @@ pub trait Invariant: Debug + Send + Sync {
 pub(crate) struct InvariantSpec {
     /// The metric as a policy names it.
     pub(crate) name: &'static str,
+    /// A policy may state several, each with a label: `output.tone`.
+    pub(crate) is_labelled: bool,
     /// Reads the keys of a policy.
     pub(crate) read: fn(&Value) -> Result<Arc<dyn Invariant>, PathError>,
     /// The schema of the keys.
@@ -89,6 +121,7 @@ impl InvariantSpec {
     ) -> Self {
         Self {
             name,
+            is_labelled: false,
             read: |keys| Ok(Arc::new(serde_path_to_error::deserialize::<_, T>(keys)?)),
             schema: T::json_schema,
             broken,
@@ -96,12 +129,28 @@ impl InvariantSpec {
             unknown: |_| Phrase::default(),
         }
     }
+
+    /// The entry of an invariant on the content of runs, whose findings say how it was broken.
+    const fn of_content<T: Invariant + DeserializeOwned + schemars::JsonSchema + 'static>(
+        name: &'static str,
+    ) -> Self {
+        Self::new::<T>(name, |_, _| Phrase::default()).labelled()
+    }
+
+    const fn labelled(mut self) -> Self {
+        self.is_labelled = true;
+        self
+    }
 }
 
-/// The invariant with this name.
+/// The invariant with this name, or with this name and a label.
 pub(crate) fn find(name: &str) -> Option<&'static InvariantSpec> {
     const TABLE: &[InvariantSpec] = &INVARIANTS;
-    TABLE.iter().find(|spec| spec.name == name)
+    let (kind, label) = name.split_once('.').unwrap_or((name, ""));
+    let is_named = |spec: &&InvariantSpec| {
+        spec.name == name || spec.is_labelled && spec.name == kind && !label.is_empty()
+    };
+    TABLE.iter().find(is_named)
 }
 
 /// The outcome of a property that a missing span may break.

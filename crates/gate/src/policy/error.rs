@@ -120,11 +120,12 @@ impl PolicyMistake {
         for segment in error.path() {
             match segment {
                 Segment::Map { key } => mistake.path.push(key.clone()),
-                // The mistake of an item is one of its list; all lists of a policy are of names.
-                Segment::Seq { .. } => {
+                // The mistake of an item is one of its list.
+                Segment::Seq { .. } if mistake.message == "must be a text" => {
                     "must be a list of texts".clone_into(&mut mistake.message);
                     return mistake.hint("put names such as 1 and yes in quotes");
                 }
+                Segment::Seq { .. } => return mistake,
                 Segment::Enum { .. } | Segment::Unknown => {}
             }
         }

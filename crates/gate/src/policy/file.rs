@@ -177,12 +177,13 @@ pub(super) fn read(yaml: &YamlText, mistakes: &mut Vec<PolicyMistake>) -> Option
         if mistakes.len() > MAX_MISTAKES {
             break;
         }
-        if let Some(rule) = rule(&name, keys, file.decision, mistakes) {
+        if let Some(rule) = rule(&name, keys.clone(), file.decision, mistakes) {
             let path = ["metrics".to_owned(), name];
             let position = yaml.position_of(&path, true);
             let [_, name] = path;
             checks.push(Check {
                 name,
+                keys,
                 rule,
                 ignored: false,
                 position,
@@ -192,6 +193,7 @@ pub(super) fn read(yaml: &YamlText, mistakes: &mut Vec<PolicyMistake>) -> Option
     checks.sort_by_key(|check| check.position.map(|at| (at.line, at.column)));
     if mistakes.is_empty() {
         mistakes.extend(misplaced_judged_by_rate(&file.judged_by_rate, &checks));
+        mistakes.extend(checks.iter().filter_map(|check| unscored(check, &checks)));
     }
     Some(Policy {
         trials: file.trials.get(),
@@ -268,7 +270,7 @@ fn names() -> Vec<&'static str> {
     let numbers = METRICS.iter().map(|metric| metric.name);
     invariants
         .chain(numbers)
-        .chain([RATE, "tool_calls.<tool>"])
+        .chain([RATE, "tool_calls.<tool>", "score"])
         .collect()
 }
 
@@ -288,7 +290,11 @@ fn rule(
     let rule = match kind {
         CheckKind::Invariant => {
             let spec = invariants::find(name)?;
-            Ok(Rule::Invariant(lenient(&keys, &path, mistakes, spec.read)?))
+            let rule = lenient(&keys, &path, mistakes, spec.read)?;
+            match rule.mistake() {
+                Some(mistake) => Err(PolicyMistake::new(&[], mistake)),
+                None => Ok(Rule::Invariant(rule)),
+            }
         }
         CheckKind::Measured => {
             let keys: MeasuredKeys = lenient(&keys, &path, mistakes, from_value)?;
@@ -403,6 +409,19 @@ impl Bound {
     }
 }
 
+/// The mistake of a score that no command gives.
+fn unscored(check: &Check, checks: &[Check]) -> Option<PolicyMistake> {
+    let Some(Metric::Score(name)) = Metric::from_name(&check.name) else {
+        return None;
+    };
+    let source = name.replacen("score", "output", 1);
+    let gives_it = |other: &Check| {
+        other.name == source && matches!(&other.rule, Rule::Invariant(rule) if rule.has_score())
+    };
+    let message = format!("needs the check {source} with a command, which gives the score");
+    (!checks.iter().any(gives_it)).then(|| PolicyMistake::new(&["metrics", &check.name], message))
+}
+
 /// The mistake of invariants under `judged_by_rate` that no rate would judge.
 fn misplaced_judged_by_rate(names: &[String], checks: &[Check]) -> Option<PolicyMistake> {
     const KEY: &[&str] = &["judged_by_rate"];
@@ -486,10 +505,15 @@ mod schema {
             StatisticalKeys::json_schema(generator),
         );
         properties.insert(RATE.to_owned(), rate);
+        let mut patterns = Map::from_iter([(r"^tool_calls\..|^score(\..+)?$".to_owned(), number)]);
+        for spec in INVARIANTS.iter().filter(|spec| spec.is_labelled) {
+            let same = json!({"$ref": format!("#/properties/metrics/properties/{}", spec.name)});
+            patterns.insert(format!(r"^{}\..", spec.name), same);
+        }
         json_schema!({
             "type": "object",
             "properties": properties,
-            "patternProperties": {"^tool_calls\\..": number},
+            "patternProperties": patterns,
             "additionalProperties": false,
         })
     }

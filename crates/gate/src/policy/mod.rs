@@ -28,10 +28,13 @@ mod yaml;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::content::{Finding, RunContent};
+use crate::invariants::Invariant;
 pub use crate::statistics::Aggregate;
 use crate::statistics::IntervalMethod;
 pub use error::{PolicyError, PolicyMistake};
@@ -258,6 +261,27 @@ impl Policy {
     #[must_use]
     pub fn check(&self, name: &str) -> Option<&Check> {
         self.checks.iter().find(|check| check.name == name)
+    }
+
+    /// Returns whether a check judges the content of runs.
+    #[must_use]
+    pub fn needs_content(&self) -> bool {
+        self.content_checks().next().is_some()
+    }
+
+    /// The findings of the checks of content in a run, by the names of the checks.
+    #[must_use]
+    pub fn findings(&self, run: &RunContent<'_>) -> BTreeMap<String, Finding> {
+        self.content_checks()
+            .filter_map(|(name, rule)| Some((name.to_owned(), rule.finding(run)?)))
+            .collect()
+    }
+
+    fn content_checks(&self) -> impl Iterator<Item = (&str, &dyn Invariant)> {
+        self.checks.iter().filter_map(|check| match &check.rule {
+            Rule::Invariant(rule) if rule.needs_content() => Some((&*check.name, &**rule)),
+            _ => None,
+        })
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
+use serde_json::Value;
 
 use crate::invariants::Invariant;
 use crate::statistics::Aggregate;
@@ -27,6 +28,8 @@ use tracer_sdk::settings::Position;
 pub struct Check {
     /// The metric as the policy names it, `step_count` or `tool_calls.search`; the name of the check in the report.
     pub name: String,
+    /// The keys of the metric as the policy states them.
+    pub keys: Value,
     /// The demand.
     pub rule: Rule,
     /// Reported and not judged: what a single run cannot show.

@@ -52,7 +52,7 @@ fn from_text<T: DeserializeOwned>(text: &str) -> Result<T, PolicyMistake> {
         non_finite_float_policy: NonFiniteFloatPolicy::AsString,
         with_snippet: false,
         // The stack of a small thread.
-        budget: serde_saphyr::budget! { max_depth: 16 },
+        budget: serde_saphyr::budget! { max_depth: 32 },
     };
     serde_saphyr::from_str_with_options(text, options).map_err(|error| not_yaml(&error))
 }
@@ -68,7 +68,7 @@ fn not_yaml(error: &Error) -> PolicyMistake {
         Error::MultipleDocuments { .. } => PolicyMistake::new(&[], "is more than one YAML document")
             .hint("keep one: remove what follows `---`"),
         Error::Budget { .. } => PolicyMistake::new(&[], "is nested too deeply, or too long")
-            .hint("a policy needs four levels at most"),
+            .hint("let a command judge what needs so deep a schema"),
         Error::RecursiveReferencesRequireWeakTypes { .. }
         | Error::AliasReplayCounterOverflow { .. }
         | Error::AliasReplayLimitExceeded { .. }

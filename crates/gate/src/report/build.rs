@@ -78,12 +78,18 @@ fn reported(
         passed: trial.is_sound() && outcomes.values().all(|kept| *kept == Some(true)),
         outcomes,
         metrics: values.collect(),
+        findings: trial.findings.clone(),
         failure: trial.failure.clone(),
         wall_time_ms: trial.wall_time_ms,
         stderr_tail: trial.stderr_tail.clone(),
         ..ReportedTrial::default()
     };
     if let Some(run) = &trial.metrics {
+        let scores = run
+            .scores
+            .iter()
+            .map(|(name, score)| (name.clone(), Some(*score)));
+        reported.metrics.extend(scores);
         reported.signature = Some(run.signature.clone());
         reported.changes = baseline.map(|baseline| BaselineChanges::from(&baseline.compare(run)));
         reported.calls_without_tokens = run.calls_without_tokens;

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{BaselineChanges, CheckResult};
 use crate::trial::{ProcessExit, TrialFailure};
-use crate::{Acceptance, EnvironmentFingerprint, StopReason, Verdict};
+use crate::{Acceptance, EnvironmentFingerprint, Finding, StopReason, Verdict};
 use tracer_insight::profile::{CountMismatch, GuardrailStop, MissingSpans, RepeatedCalls};
 use tracer_insight::signature::Signature;
 
@@ -139,6 +139,9 @@ pub struct ReportedTrial {
     pub passed: bool,
     /// The outcomes of the invariants by name; null where the trial does not hold enough evidence.
     pub outcomes: BTreeMap<String, Option<bool>>,
+    /// The findings of the checks of arguments and outputs, by name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub findings: BTreeMap<String, Finding>,
     /// The numeric metrics by name; null where unknown.
     pub metrics: BTreeMap<String, Option<f64>>,
     /// The structural signature of the run; null when there is none that can be read.

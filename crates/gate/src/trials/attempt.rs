@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::time::Duration;
 
+use crate::policy::Policy;
 use crate::{FailureReason, ProcessExit, Trial, TrialFailure};
 use tracer_runs::RunDirectory;
 
+use super::command_judge::{AttemptOutput, CommandJudge};
 use super::environment::{PrepareTrial, PreparedTrial, TrialEnd, TrialRemarks, TrialStart};
 use super::evidence::TrialEvidence;
 use super::output::OutputCleaner;
@@ -71,7 +73,13 @@ pub(super) struct Attempt {
 
 impl TrialCommand {
     /// Makes one trial; `orphans` end with it where it is alone.
-    pub(super) fn attempt(&self, number: u32, orphans: Option<&Orphans>, stop: &Stop) -> Attempt {
+    pub(super) fn attempt(
+        &self,
+        number: u32,
+        policy: &Policy,
+        orphans: Option<&Orphans>,
+        stop: &Stop,
+    ) -> Attempt {
         let prepared = Scratch::new().and_then(|scratch| {
             let directory = self.prepare(&scratch, stop)?;
             Ok((scratch, directory))
@@ -102,7 +110,20 @@ impl TrialCommand {
             },
             took: ended.took,
         });
-        let TrialEvidence { runs, mut trial } = TrialEvidence::collect(number, &scratch.data_dir());
+        let was_stopped = matches!(ended.end, ProgramEnd::Stopped(_));
+        let cut_short = remarks.cut_short.filter(|_| !was_stopped);
+        let output = AttemptOutput {
+            stdout: &ended.stdout,
+            directory: &launch.directory,
+            cut_short: cut_short.as_deref(),
+            judge: CommandJudge {
+                cleaner: &self.output,
+                directory: self.workspace.root(),
+                stop,
+            },
+        };
+        let TrialEvidence { runs, mut trial } =
+            TrialEvidence::collect(number, &scratch.data_dir(), policy, &output);
         if let (Some(failure), Some(no_run)) = (&mut trial.failure, remarks.no_run)
             && failure.reason == FailureReason::NoTrace
             && failure.detail.is_empty()
@@ -110,10 +131,8 @@ impl TrialCommand {
             failure.detail = no_run;
         }
         self.record_process(&mut trial, &ended);
-        if let Some(reason) = remarks.cut_short
-            && !matches!(ended.end, ProgramEnd::Stopped(_))
-        {
-            trial.cut_short(&reason);
+        if let Some(reason) = &cut_short {
+            trial.cut_short(reason);
         }
         trial.stderr_tail = if trial.is_sound() {
             self.output.last_lines(&ended.stderr)
@@ -150,6 +169,7 @@ impl TrialCommand {
         Launch {
             program: self.program.called_in(&directory),
             arguments: self.arguments.clone(),
+            input: None,
             directory,
             environment,
             removed: &REMOVED_VARIABLES,

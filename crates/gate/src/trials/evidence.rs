@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use crate::{FailureReason, Trial, TrialFailure};
+use super::command_judge::AttemptOutput;
+use crate::policy::Policy;
+use crate::{FailureReason, Trial, TrialFailure, files};
 use tracer_insight::profile::RunProfile;
 use tracer_runs::{InvalidRun, RunDirectory, RunReader, RunStore, StoreError, Strictness};
 use tracer_sdk::settings::{Sources, read_prices};
@@ -21,13 +23,14 @@ pub(super) struct TrialEvidence {
 
 impl TrialEvidence {
     /// Reads what is there.
-    pub(super) fn collect(number: u32, data_dir: &Path) -> Self {
+    pub(super) fn collect(number: u32, data_dir: &Path, policy: &Policy, output: &AttemptOutput<'_>) -> Self {
+        let judged = |run: &RunDirectory| trial_from_run(number, run, policy, output);
         let (runs, trial) = match RunStore::new(data_dir).list_directories() {
             Ok(runs) => {
-                let trial = trial_from_runs(number, &runs);
+                let trial = trial_from_runs(number, &runs, judged);
                 (runs, trial)
             }
-            Err(StoreError::Missing { .. }) => (Vec::new(), trial_from_runs(number, &[])),
+            Err(StoreError::Missing { .. }) => (Vec::new(), trial_from_runs(number, &[], judged)),
             Err(error) => {
                 let failure = TrialFailure::new(FailureReason::NoTrace).with(error.to_string());
                 (Vec::new(), Trial::failed(number, failure))
@@ -37,10 +40,10 @@ impl TrialEvidence {
     }
 }
 
-fn trial_from_runs(number: u32, runs: &[RunDirectory]) -> Trial {
+fn trial_from_runs(number: u32, runs: &[RunDirectory], judged: impl Fn(&RunDirectory) -> Trial) -> Trial {
     match runs {
         [] => Trial::failed(number, TrialFailure::new(FailureReason::NoTrace)),
-        [run] => trial_from_run(number, run),
+        [run] => judged(run),
         several => {
             let mut named: Vec<String> = several.iter().map(|run| run.trace_id.to_string()).collect();
             let more = named.len().saturating_sub(MAX_NAMED);
@@ -57,7 +60,12 @@ fn trial_from_runs(number: u32, runs: &[RunDirectory]) -> Trial {
     }
 }
 
-fn trial_from_run(number: u32, directory: &RunDirectory) -> Trial {
+fn trial_from_run(
+    number: u32,
+    directory: &RunDirectory,
+    policy: &Policy,
+    output: &AttemptOutput<'_>,
+) -> Trial {
     let malformed = |detail: String| Trial {
         trace_id: Some(directory.trace_id.to_string()),
         ..Trial::failed(
@@ -66,16 +74,21 @@ fn trial_from_run(number: u32, directory: &RunDirectory) -> Trial {
         )
     };
     let run = RunReader::open(&directory.path, Strictness::Strict)
-        .and_then(|run| Ok((run.require_meta()?.clone(), run.records)));
-    let (meta, records) = match run {
+        .and_then(|run| run.require_meta().cloned().map(|meta| (meta, run)));
+    let (meta, run) = match run {
         Ok(run) => run,
         Err(invalid) => return malformed(problems(&invalid)),
     };
-    match RunProfile::read(&meta, records) {
-        // A price with a problem counts as not given: then the cost is unknown, and no check of it passes.
-        Ok(metrics) => Trial::of_run(number, metrics.priced(&read_prices(&Sources::read()).0)),
-        Err(error) => malformed(error.to_string()),
-    }
+    // A price with a problem counts as not given: then the cost is unknown, and no check of it passes.
+    let prices = read_prices(&Sources::read()).0;
+    RunProfile::read(&meta, run.records.clone())
+        .and_then(|mut profile| {
+            if let Some(reason) = output.cut_short {
+                profile.lose_spans(reason);
+            }
+            files::recorded_trial(policy, number, &run, profile.priced(&prices), output)
+        })
+        .unwrap_or_else(|error| malformed(error.to_string()))
 }
 
 /// The first problem, and the number of others. Problems never quote the trace.

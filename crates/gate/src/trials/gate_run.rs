@@ -102,7 +102,7 @@ impl GateRun<'_> {
         run_trials(
             [policy.trials, policy.jobs],
             &stop,
-            |number| command.attempt(number, of_trial, &stop),
+            |number| command.attempt(number, policy, of_trial, &stop),
             &mut follower,
         );
         let TrialFollower {

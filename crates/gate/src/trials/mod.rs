@@ -8,11 +8,13 @@
 //! | what else its process is started with | `environment` |
 //! | running a program, and ending it with all that it started | `process` |
 //! | what the trial left | `evidence`, `output` |
+//! | commands that judge a run, and what else is left of a trial | `command_judge` |
 //! | one trial | `attempt` |
 //! | trials side by side, in order | `schedule`, `stop` |
 //! | all trials of a gate, judged as they end | `gate_run` |
 
 mod attempt;
+mod command_judge;
 mod environment;
 mod evidence;
 mod gate_run;
@@ -25,6 +27,7 @@ mod stop;
 mod workspace;
 
 pub use attempt::TrialCommand;
+pub use command_judge::CommandJudge;
 pub use environment::{PrepareTrial, PreparedTrial, TrialEnd, TrialRemarks, TrialStart};
 pub use gate_run::{GateProgress, GateRun, MadeTrials, TrialDisplay};
 pub use output::OutputCleaner;

@@ -1,17 +1,16 @@
 //! Why trials end before they end by themselves: the verdict is known, or the user wants to stop.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use crate::InputError;
-
-/// Number of requests to stop.
-static INTERRUPTS: AtomicU8 = AtomicU8::new(0);
 
 /// Asked by everything that takes long; the same for all trials of a gate.
 #[derive(Debug)]
 pub struct Stop {
     decided: AtomicBool,
-    interrupts: &'static AtomicU8,
+    /// Number of requests to stop.
+    interrupts: Arc<AtomicU8>,
 }
 
 /// Why to stop.
@@ -26,22 +25,24 @@ pub enum TrialsStop {
 impl Stop {
     /// Ctrl-C, and a request to end the process, stop the trials from now on, instead of ending the process.
     pub fn on_signals() -> Result<Self, InputError> {
-        ctrlc::set_handler(|| {
-            INTERRUPTS.fetch_add(1, Ordering::Relaxed);
+        let interrupts = Arc::<AtomicU8>::default();
+        let counted = Arc::clone(&interrupts);
+        ctrlc::set_handler(move || {
+            counted.fetch_add(1, Ordering::Relaxed);
         })
         .map_err(|error| InputError::new(format!("cannot listen to Ctrl-C: {error}")))?;
         Ok(Self {
             decided: AtomicBool::new(false),
-            interrupts: &INTERRUPTS,
+            interrupts,
         })
     }
 
     /// One that no signal reaches.
-    #[cfg(test)]
+    #[must_use]
     pub fn unasked() -> Self {
         Self {
             decided: AtomicBool::new(false),
-            interrupts: Box::leak(Box::new(AtomicU8::new(0))),
+            interrupts: Arc::default(),
         }
     }
 

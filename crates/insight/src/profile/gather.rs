@@ -83,6 +83,7 @@ struct Gathered {
     possible_tools: BTreeMap<String, u64>,
     failed_calls: u64,
     unknown_calls: u64,
+    unrecovered: Vec<(StepKind, String)>,
     asked: NotRunReader,
     losses: MissingSpanSigns,
     content: Hashing,
@@ -149,6 +150,7 @@ impl Gathered {
         if StepKind::from(event_type).is_call() {
             self.failed_calls += u64::from(outcome.is_failure());
             self.unknown_calls += u64::from(outcome == Outcome::Unknown);
+            self.follow_failure(&record, outcome);
         }
         match &record.payload {
             Payload::RunEnd { status } => {
@@ -185,6 +187,26 @@ impl Gathered {
             Payload::LoopWarning { .. } => self.counts.loop_warnings += 1,
             Payload::RunStart { .. } => self.start = record.ts.parse().ok(),
             Payload::StateUpdate { .. } => {}
+        }
+    }
+
+    /// Adds a failed call to those that wait for a successful one: of the same tool, or of any model.
+    fn follow_failure(&mut self, record: &Record, outcome: Outcome) {
+        let kind = StepKind::from(record.event_type());
+        let name = match &record.payload {
+            Payload::LlmCall { model, .. } => model,
+            Payload::ToolCall { tool_name, .. } => tool_name,
+            _ => return,
+        };
+        let is_same = |(other, called): &(StepKind, String)| {
+            *other == kind && (called == name || matches!(record.payload, Payload::LlmCall { .. }))
+        };
+        match outcome {
+            Outcome::Ok => self.unrecovered.retain(|waiting| !is_same(waiting)),
+            _ if outcome.is_failure() && !self.unrecovered.iter().any(is_same) => {
+                self.unrecovered.push((kind, name.clone()));
+            }
+            _ => {}
         }
     }
 
@@ -295,6 +317,8 @@ impl Gathered {
             possible_tools: self.possible_tools,
             failed_calls: self.failed_calls,
             unknown_calls: self.unknown_calls,
+            unrecovered_calls: self.unrecovered.into_iter().map(|(_, name)| name).collect(),
+            scores: BTreeMap::new(),
             not_run_calls: not_run.map(|calls| calls.len() as u64),
             missing,
             content: self.content.first_bits(),

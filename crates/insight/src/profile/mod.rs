@@ -81,6 +81,10 @@ pub struct RunProfile {
     pub failed_calls: u64,
     /// Model and tool calls whose end was not seen: none of them counts as failed.
     pub unknown_calls: u64,
+    /// Tools and models with a failed call and no successful call after it, each once.
+    pub unrecovered_calls: Vec<String>,
+    /// Scores that commands of a policy gave, by the names of their metrics.
+    pub scores: BTreeMap<String, f64>,
     /// Tool calls that a model asked for and that never ran; `None` where that is not known.
     pub not_run_calls: Option<u64>,
     /// The spans that the trace has lost; `None` when there is no sign of any. What it does not hold is not known then.
@@ -114,6 +118,14 @@ impl RunProfile {
     #[must_use]
     pub fn agent(&self) -> Option<&str> {
         agent_of(self.run_name.as_deref()?)
+    }
+
+    /// Marks the run as one that lost any number of spans, unless it is one already.
+    pub fn lose_spans(&mut self, reason: &str) {
+        self.missing.get_or_insert_with(|| MissingSpans {
+            spans: None,
+            reason: reason.to_owned(),
+        });
     }
 
     /// The profile with what the run costs by these prices.
@@ -174,6 +186,7 @@ impl RunProfile {
     pub fn bounds(&self, metric: &Metric) -> Option<Bounds> {
         match metric {
             Metric::Recorded(spec) => (spec.value)(self),
+            Metric::Score(name) => self.scores.get(name).copied().map(Bounds::exactly),
             Metric::ToolCalls(tool) => {
                 let called = self.signature.tools.iter().filter(|called| *called == tool);
                 self.counted(called.count() as u64 + self.possible_tools.get(tool).unwrap_or(&0))

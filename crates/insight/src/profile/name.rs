@@ -97,10 +97,14 @@ pub enum Metric {
     Recorded(&'static MetricSpec),
     /// Calls of one tool.
     ToolCalls(String),
+    /// A score that a command gave, by its name in a policy: `score`, `score.tone`.
+    Score(String),
 }
 
 /// Prefix of the name of a metric of one tool.
 const TOOL_CALLS: &str = "tool_calls.";
+/// Name of the score, and before a full stop the prefix of the name of one of several.
+const SCORE: &str = "score";
 
 impl Metric {
     /// The metrics of the table, in its order.
@@ -120,6 +124,10 @@ impl Metric {
     pub fn from_name(name: &str) -> Option<Self> {
         let recorded = METRICS.iter().find(|spec| spec.name == name);
         recorded.map(Self::Recorded).or_else(|| {
+            let label = name.strip_prefix(SCORE).unwrap_or("-");
+            if label.is_empty() || label.starts_with('.') && label.len() > 1 {
+                return Some(Self::Score(name.to_owned()));
+            }
             let tool = name.strip_prefix(TOOL_CALLS).filter(|tool| !tool.is_empty())?;
             Some(Self::ToolCalls(tool.to_owned()))
         })
@@ -130,7 +138,7 @@ impl Metric {
     pub fn unit(&self) -> MetricUnit {
         match self {
             Self::Recorded(spec) => spec.unit,
-            Self::ToolCalls(_) => MetricUnit::Count,
+            Self::ToolCalls(_) | Self::Score(_) => MetricUnit::Count,
         }
     }
 }
@@ -146,6 +154,7 @@ impl fmt::Display for Metric {
         match self {
             Self::Recorded(spec) => formatter.write_str(spec.name),
             Self::ToolCalls(tool) => write!(formatter, "{TOOL_CALLS}{tool}"),
+            Self::Score(name) => formatter.write_str(name),
         }
     }
 }

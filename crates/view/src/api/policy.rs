@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 use tracer_gate::policy::{Overrides, Policy};
-use tracer_gate::{Baseline, InputFile, Report, Verdict};
+use tracer_gate::{Baseline, InputFile, Report, Trial, Verdict};
 use tracer_insight::profile::RunProfile;
 use tracer_insight::units::now;
 use tracer_sdk::format::RecordedStatus;
@@ -111,7 +111,7 @@ impl ProjectPolicy {
                 policy_file: file,
                 baseline: Some(BaselineInput { baseline, file: None }),
             };
-            inputs.judge_run(run, Vec::new())
+            inputs.judge_runs(&[Trial::of_run(1, run)], Vec::new())
         });
         let (judgement, problem) = match judged {
             Ok(report) => (Some(PolicyJudgement::of(&report)), None),

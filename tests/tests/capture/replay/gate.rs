@@ -132,6 +132,17 @@ fn an_old_cassette_is_a_warning() {
 }
 
 #[test]
+fn arguments_and_answers_are_not_known_after_a_miss() {
+    let (recorder, _provider) = recorded_conversation();
+    script(&recorder, &conversation("{\"status\":\"lost\"}"));
+    let policy = "version: 2\nmetrics:\n  tool_arguments: {tool: pay, where: /amount == 1, calls: any}\n  output: {contains: shipped}\n";
+    let (report, _) = gate(&recorder, policy, &["--cassette", "agent.jsonl"], &["ask-script"]);
+    assert_eq!(report["verdict"], "inconclusive", "{report:#}");
+    let outcomes = report["trials"][0]["outcomes"].as_object().unwrap();
+    assert!(outcomes.values().all(Value::is_null), "{report:#}");
+}
+
+#[test]
 fn what_was_violated_before_a_miss_stays_a_failure() {
     let (recorder, _provider) = recorded_conversation();
     script(&recorder, &conversation("{\"status\":\"lost\"}"));

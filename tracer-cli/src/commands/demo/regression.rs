@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use tracer_gate::policy::Overrides;
-use tracer_gate::{Baseline, InputFile, Report};
+use tracer_gate::{Baseline, InputFile, Report, Trial};
 
 use super::recorded::record;
 use crate::demo_agent;
@@ -78,7 +78,7 @@ fn judge(
 ) -> Result<Report, CliError> {
     let inputs = GateInputs::read(Some(policy_file), Some(baseline_file), &Overrides::default())?;
     let stored = stored_run::select(Some(trace_id), session)?;
-    Ok(inputs.judge_run(stored.metrics, Vec::new())?)
+    Ok(inputs.judge_runs(&[Trial::of_run(1, stored.metrics)], Vec::new())?)
 }
 
 /// The report as a workflow would write it: with paths in the repository, and with a command to run again.

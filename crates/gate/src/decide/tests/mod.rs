@@ -2,6 +2,7 @@
 
 mod against_baseline;
 mod assertions;
+mod content;
 mod evidence;
 mod incomplete;
 mod outcomes;

@@ -73,7 +73,7 @@ fn text_that_is_not_yaml_is_refused() {
         (
             &deep,
             "is nested too deeply, or too long",
-            "a policy needs four levels at most",
+            "let a command judge what needs so deep a schema",
         ),
         (
             "version: 2\nmetrics: &all {a: *all}\n",

@@ -1,7 +1,7 @@
 //! One program, from its start until nothing of it is left.
 
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
@@ -25,6 +25,8 @@ pub(crate) struct Launch {
     pub(crate) program: PathBuf,
     /// Its arguments.
     pub(crate) arguments: Vec<OsString>,
+    /// Text on its standard input, which is empty otherwise.
+    pub(crate) input: Option<String>,
     /// Its working directory.
     pub(crate) directory: PathBuf,
     /// Variables added to the environment of this process.
@@ -73,13 +75,18 @@ pub(crate) fn run(launch: &Launch, orphans: Option<&Orphans>, stop: &Stop) -> io
         .args(&launch.arguments)
         .current_dir(&launch.directory)
         .envs(launch.environment.iter().map(|(name, value)| (name, value)))
-        .stdin(Stdio::null())
+        .stdin(if launch.input.is_some() {
+            Stdio::piped()
+        } else {
+            Stdio::null()
+        })
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     lead_a_group(&mut command);
     let started = Instant::now();
     let mut child = spawn(&mut command)?;
     let members = Members::new(&child);
+    write_input(&mut child, launch.input.clone());
     let waited = read_output(&mut child)
         .and_then(|output| Ok((wait(&mut child, launch.timeout, started, stop)?, output)));
     let took = started.elapsed();
@@ -95,6 +102,13 @@ pub(crate) fn run(launch: &Launch, orphans: Option<&Orphans>, stop: &Stop) -> io
         stdout: stdout.text(deadline),
         stderr: stderr.text(deadline),
     })
+}
+
+/// Writes the input of a program as it reads it. A program that does not read it to its end needs no more.
+fn write_input(child: &mut Child, input: Option<String>) {
+    if let Some((mut stdin, input)) = child.stdin.take().zip(input) {
+        thread::spawn(move || stdin.write_all(input.as_bytes()));
+    }
 }
 
 fn read_output(child: &mut Child) -> io::Result<(Tail, Tail)> {

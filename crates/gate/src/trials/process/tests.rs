@@ -12,6 +12,7 @@ fn script(text: &str, folder: &Path) -> Launch {
     Launch {
         program: "/bin/sh".into(),
         arguments: vec!["-c".into(), text.into()],
+        input: None,
         directory: folder.to_owned(),
         environment: vec![("GREETING", "hello".into())],
         removed: &["HOME"],

@@ -1,0 +1,128 @@
+//! Content of a run, for the checks of arguments, answers and outputs.
+
+use serde::Serialize;
+use serde_json::Value;
+use tracer_insight::conversation::embedded_json;
+use tracer_insight::last_answer;
+use tracer_insight::profile::RunProfile;
+use tracer_sdk::format::names::markers;
+use tracer_sdk::format::{Record, RunMeta};
+
+/// A run with everything that it recorded, and access to what its trial left.
+pub struct RunContent<'a> {
+    /// Its metadata.
+    pub meta: &'a RunMeta,
+    /// Its records, in order.
+    pub records: &'a [Record],
+    /// Its profile.
+    pub profile: &'a RunProfile,
+    /// What is left of its trial.
+    pub trial: &'a dyn TrialOutput,
+}
+
+/// Outputs of a trial beside its run, and the commands that judge them.
+pub trait TrialOutput {
+    /// Standard output; `None` where it was not kept.
+    fn standard_output(&self) -> Option<String> {
+        None
+    }
+
+    /// Text of a file of its folder, or the reason why there is none.
+    fn file(&self, _path: &str) -> Result<String, String> {
+        Err("files of a recorded run are not kept".to_owned())
+    }
+
+    /// Verdict of a command that reads `input`.
+    fn ask(&self, _command: &[String], _input: &str) -> Finding {
+        Finding::unknown("commands are run by tracer run and tracer assert")
+    }
+}
+
+/// The output of a run that left nothing but its records.
+pub struct NoOutput;
+
+impl TrialOutput for NoOutput {}
+
+/// Outcome of a check of content in one run.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, schemars::JsonSchema)]
+pub struct Finding {
+    /// The run keeps the check; null where that is not known.
+    pub outcome: Option<bool>,
+    /// How the run breaks it, or why the outcome is unknown; empty when it keeps it. Values of the run are not quoted.
+    pub reason: String,
+    /// Score that a command gave.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub score: Option<f64>,
+}
+
+impl Finding {
+    /// Outcome of a check that is kept.
+    #[must_use]
+    pub fn kept() -> Self {
+        Self {
+            outcome: Some(true),
+            ..Self::default()
+        }
+    }
+
+    /// Outcome of a check that is broken.
+    #[must_use]
+    pub fn broken(reason: impl Into<String>) -> Self {
+        Self {
+            outcome: Some(false),
+            reason: reason.into(),
+            score: None,
+        }
+    }
+
+    /// Outcome that the run does not show.
+    #[must_use]
+    pub fn unknown(reason: impl Into<String>) -> Self {
+        Self {
+            reason: reason.into(),
+            ..Self::default()
+        }
+    }
+}
+
+impl RunContent<'_> {
+    /// Text of the last answer of a model.
+    pub(crate) fn answer(&self) -> Option<String> {
+        last_answer::text(self.records)
+    }
+
+    /// The run as one JSON document: `{run, events, output}`.
+    pub(crate) fn json(&self, output: Option<&str>) -> String {
+        serde_json::json!({"run": self.meta, "events": self.records, "output": output}).to_string()
+    }
+}
+
+/// The value that a text holds as JSON, or the text.
+pub(crate) fn parsed(value: &Value) -> Value {
+    let embedded = value.as_str().and_then(embedded_json);
+    embedded.unwrap_or_else(|| value.clone())
+}
+
+/// Returns whether recording replaced or cut a part of a value.
+pub(crate) fn is_altered(value: &Value) -> bool {
+    match value {
+        Value::String(text) => is_altered_text(text),
+        Value::Array(items) => items.iter().any(is_altered),
+        Value::Object(members) => members
+            .iter()
+            .any(|(key, value)| is_altered_text(key) || is_altered(value)),
+        _ => false,
+    }
+}
+
+/// Returns whether recording replaced or cut a part of a text.
+pub(crate) fn is_altered_text(text: &str) -> bool {
+    [
+        markers::REDACTED,
+        markers::TRUNCATED,
+        markers::OMITTED,
+        markers::UNSERIALIZABLE,
+    ]
+    .iter()
+    .any(|marker| text.contains(marker))
+}
