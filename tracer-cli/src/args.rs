@@ -75,7 +75,7 @@ const GROUPS: [CommandGroup; 6] = [
     CommandGroup {
         name: "Replay",
         example: "tracer fork latest --at 3 --fail 3:429",
-        commands: &["replay", "fork"],
+        commands: &["replay", "fork", "freeze"],
     },
     CommandGroup {
         name: "Share",
@@ -203,11 +203,13 @@ commands! {
     Replay => replay,
     /// Run a recorded agent again, with changes from one model call on
     Fork => fork,
+    /// Turn a run that went wrong into a test: red now, green once it is fixed
+    Freeze => freeze,
     /// Receive OpenTelemetry as runs, or proxy the model calls of running programs
     Receive => receive,
     /// Run a command several times and gate on what it did
     Run => run,
-    /// Check one recorded run against the policy
+    /// Check recorded runs against the policy
     Assert => assert,
     /// Write a baseline for later runs to be compared with
     Baseline => baseline,

@@ -16,6 +16,7 @@ mod baseline;
 mod content;
 mod decide;
 mod digest;
+pub mod draft;
 mod error;
 pub mod files;
 #[cfg(feature = "formats")]

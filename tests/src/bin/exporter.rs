@@ -41,6 +41,11 @@ fn main() {
             "connect" => drop(connect()),
             "ask-model" => print(ask_model()),
             "ask-script" => ask_script(),
+            "act-script" => {
+                let run = tracer_sdk::traced_run("agent");
+                ask_script();
+                run.finish();
+            }
             "sdk-call" => {
                 let run = tracer_sdk::traced_run("annotated");
                 tracer_sdk::tool_call("search").record().unwrap();
@@ -124,6 +129,9 @@ fn ask_script() {
     let mut was_refused = false;
     for line in script.lines() {
         let request: Value = serde_json::from_str(line).unwrap();
+        if act(&request) {
+            continue;
+        }
         let base = std::env::var(request["base"].as_str().unwrap()).unwrap();
         let (host, path) = base.strip_prefix("http://").unwrap().split_once('/').unwrap();
         let headers = request["headers"].as_str().unwrap_or_default();
@@ -154,13 +162,37 @@ fn ask_script() {
         }
         let body = answer.windows(4).position(|four| four == b"\r\n\r\n").unwrap() + 4;
         let status = String::from_utf8_lossy(&answer[9..12]).into_owned();
-        was_refused |= status.as_str() >= "400";
+        was_refused |= status.as_str() >= "400" && request["tolerates"] != true;
         let mut output = std::io::stdout().lock();
         writeln!(output, "{status} {}", answer.len() - body).unwrap();
         output.write_all(&answer[body..]).unwrap();
         output.flush().unwrap();
     }
     assert!(!was_refused, "a request was refused");
+}
+
+/// Does a step of the script that is no request: a tool call, a text on standard output or in a file, an end.
+fn act(step: &Value) -> bool {
+    if let Some(tool) = step["tool"].as_str() {
+        let call = tracer_sdk::tool_call(tool.to_owned()).args(&step["args"]);
+        let call = match step["fail"].as_str() {
+            Some(error) => call.fail(error),
+            None => call.result("done"),
+        };
+        if call.record().is_err() {
+            std::process::exit(4);
+        }
+    } else if let Some(text) = step["print"].as_str() {
+        match step["file"].as_str() {
+            Some(file) => std::fs::write(file, text).unwrap(),
+            None => print(text),
+        }
+    } else if let Some(code) = step["exit"].as_i64() {
+        std::process::exit(code.try_into().unwrap());
+    } else {
+        return false;
+    }
+    true
 }
 
 /// Starts a process that has a connection already when this one ends, and sends later.

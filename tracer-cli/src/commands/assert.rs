@@ -1,8 +1,9 @@
-//! `tracer assert`: gates on one recorded run, as if it were the only trial.
+//! `tracer assert`: gates on recorded runs, as if they were the trials.
 
 use tracer_gate::files;
 use tracer_gate::policy::Overrides;
 
+use crate::commands::run_selection;
 use crate::error::CliError;
 use crate::gate::outputs::{self, GateArgs};
 use crate::gate::stored_run;
@@ -11,27 +12,39 @@ use crate::session::Session;
 
 /// Options of `tracer assert`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example: tracer assert --baseline .tracer/baselines/agent.json")]
+#[command(after_help = "\
+Examples: tracer assert --baseline .tracer/baselines/agent.json
+          tracer assert --query 'agent:support since:7d' --baseline .tracer/baselines/support.json")]
 pub struct Args {
     /// Run to check: ID, unique prefix of it, name, latest or latest~N [default: latest]
     run_id: Option<String>,
+
+    /// Judge all completed runs that match QUERY together: has the agent drifted?
+    #[arg(long, value_name = "QUERY", conflicts_with = "run_id")]
+    query: Option<String>,
 
     #[command(flatten)]
     gate: GateArgs,
 }
 
-/// Gates on a run.
+/// Gates on the runs.
 pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
     args.gate.output.format.of(session)?;
     let inputs = args.gate.read(&Overrides::default())?;
     let on_inconclusive = inputs.policy.on_inconclusive;
-    session.use_store()?;
-    let stored = stored_run::select(args.run_id.as_deref(), session)?;
+    let runs = match &args.query {
+        Some(query) => run_selection::completed(query, session)?,
+        None => {
+            session.use_store()?;
+            vec![stored_run::select(args.run_id.as_deref(), session)?]
+        }
+    };
     if let Some(baseline) = inputs.baseline.as_ref().filter(|_| !args.gate.force) {
-        files::refuse_foreign_runs(baseline, [&stored.metrics].into_iter())?;
+        let profiles = runs.iter().map(|run| &run.metrics);
+        files::refuse_foreign_runs(baseline, profiles)?;
     }
     let force = args.gate.force.then(|| "--force".to_owned());
-    let trial = stored.trial(&inputs.policy, 1, session)?;
-    let report = inputs.judge_runs(&[trial], force.into_iter().collect())?;
+    let trials = stored_run::trials(runs, &inputs.policy, session)?;
+    let report = inputs.judge_runs(&trials, force.into_iter().collect())?;
     outputs::publish(&report, on_inconclusive, &args.gate.output, session)
 }

@@ -10,6 +10,7 @@ pub mod diff;
 pub mod doctor;
 pub mod export;
 pub mod fork;
+pub mod freeze;
 pub mod import;
 mod import_sessions;
 pub mod init;

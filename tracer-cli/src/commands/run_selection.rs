@@ -1,12 +1,17 @@
-//! The runs that a query selects, for the commands that ask about all runs: `list`, `search`, `stats`.
+//! The runs that a query selects: `list`, `search` and `stats` ask about them, `assert` and `init` judge them.
 
 use tracer_catalog::query::RunQuery;
-use tracer_catalog::{DatabaseError, FactsStore, ReadingProgress, RunCatalog, SelectedRuns, Survey};
+use tracer_catalog::{
+    DatabaseError, FactsStore, ListedRun, ReadingProgress, RunCatalog, RunOrder, SelectedRuns, Survey,
+};
+use tracer_insight::status::RunStatus;
 use tracer_insight::text::{self, shell_quoted};
+use tracer_insight::units::now;
 use tracer_runs::CancelToken;
 use tracer_sdk::format::Timestamp;
 
 use crate::error::CliError;
+use crate::gate::stored_run::{self, StoredRun};
 use crate::progress::Progress;
 use crate::session::Session;
 
@@ -40,12 +45,52 @@ impl QueryArgs {
 
     /// The query.
     pub(super) fn parse(&self) -> Result<RunQuery, CliError> {
-        self.text().parse().map_err(|error: tracer_catalog::query::QueryError| {
-            CliError::input("the query cannot be read")
-                .with_source(error)
-                .with_hint("an example: tool:search_kb args~refund status:failed tokens>10k since:7d \"free text\"")
-        })
+        parsed(&self.text())
     }
+}
+
+fn parsed(query: &str) -> Result<RunQuery, CliError> {
+    query.parse().map_err(|error: tracer_catalog::query::QueryError| {
+        CliError::input("the query cannot be read")
+            .with_source(error)
+            .with_hint(
+                "an example: tool:search_kb args~refund status:failed tokens>10k since:7d \"free text\"",
+            )
+    })
+}
+
+/// Runs that a query selects to be judged at once.
+const MAX_JUDGED: usize = 1_000;
+
+/// The completed runs that match a query, newest first; the trials of gates are left out.
+pub(super) fn completed(query: &str, session: &mut Session) -> Result<Vec<StoredRun>, CliError> {
+    let query = parsed(query)?;
+    session.use_store()?;
+    let store = session.facts_store()?;
+    let cancel = cancelled_by_interrupt();
+    let survey = surveyed(&store, session)?;
+    let (listed, matching) = ask(&store, survey, &cancel, session, |runs, session| {
+        let selection = select(&runs, &query, false, now(), &cancel, session)?;
+        Ok((
+            runs.page(&selection, RunOrder::default(), 0, MAX_JUDGED)?,
+            runs.count(&selection)?,
+        ))
+    })?;
+    let is_completed = |run: &&ListedRun| !matches!(run.status, RunStatus::Running | RunStatus::Interrupted);
+    let completed: Vec<&ListedRun> = listed.iter().filter(is_completed).collect();
+    let left_out = (matching as u64).saturating_sub(completed.len() as u64);
+    if completed.is_empty() {
+        return Err(CliError::input("no completed run matches the query")
+            .with_hint(session.next_step("list the runs", "list")));
+    }
+    if left_out > 0 {
+        let runs = text::counted(left_out, "run");
+        session.ui.warn(format!(
+            "{runs} left out: without an end, or beyond the newest {MAX_JUDGED}"
+        ));
+    }
+    let ids = completed.iter().map(|run| run.directory.trace_id.to_string());
+    ids.map(|id| stored_run::select(Some(&id), session)).collect()
 }
 
 /// Cancels what a command reads when Ctrl-C is pressed: what was read until then is kept, and shown.

@@ -1,6 +1,7 @@
 //! The gate's report as files for its readers: Markdown for a comment, JUnit and annotations for CI.
 
 pub mod annotations;
+pub mod cargo_test;
 pub mod comparison;
 pub mod junit;
 pub mod markdown;

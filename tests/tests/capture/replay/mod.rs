@@ -2,6 +2,7 @@
 
 mod cassettes;
 mod command;
+mod freeze;
 mod gate;
 mod maintenance;
 mod secrets;

@@ -2,14 +2,15 @@
 
 use std::path::Path;
 
+use crate::commands::run_selection;
 use crate::error::CliError;
 use crate::outcome::CommandOutcome;
 use crate::output_file::{self, NewFileError};
 use crate::session::Session;
-use tracer_gate::files;
 use tracer_gate::formats::markdown::MARKER;
+use tracer_gate::{draft, files};
 use tracer_insight::profile::{Metric, RunProfile};
-use tracer_insight::text::shell_quoted;
+use tracer_insight::text::{counted, shell_quoted};
 use tracer_runs::{RunReader, RunStatus, RunStore, Strictness};
 use tracer_sdk::format::Payload;
 
@@ -26,6 +27,10 @@ pub struct Args {
     /// Also write a workflow for GitHub Actions
     #[arg(long)]
     github: bool,
+
+    /// Draft the policy from the completed runs that match QUERY: limits above what was seen, tools that every run called
+    #[arg(long, value_name = "QUERY")]
+    from: Option<String>,
 
     /// Proceed although the files exist: replace them
     #[arg(long)]
@@ -44,11 +49,19 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
                 .with_hint("move the command into a script, and give the script"),
         );
     }
-    let (recorded, are_captured) = recorded_metrics(session);
+    let (mut recorded, are_captured) = recorded_metrics(session);
+    let drafted = args
+        .from
+        .as_deref()
+        .map(|query| drafted(query, session))
+        .transpose()?;
+    if drafted.is_some() {
+        recorded.clear();
+    }
     let policy = recorded.iter().fold(POLICY.to_owned(), |policy, (metric, most)| {
         turned_on(&policy, metric, *most)
     });
-    let mut files = vec![(files::POLICY_FILE, policy)];
+    let mut files = vec![(files::POLICY_FILE, drafted.unwrap_or(policy))];
     if args.github {
         files.push((WORKFLOW_FILE, workflow(&args.command)));
     }
@@ -84,6 +97,25 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     let capture = if are_captured { " --capture" } else { "" };
     print_next(capture, &shell_words(&args.command), session);
     Ok(CommandOutcome::Done)
+}
+
+/// A policy that the matching runs keep.
+fn drafted(query: &str, session: &mut Session) -> Result<String, CliError> {
+    let runs = run_selection::completed(query, session)?;
+    let profiles: Vec<RunProfile> = runs.into_iter().map(|run| run.metrics).collect();
+    let heading = format!(
+        "Drafted by `tracer init` from {}. All keys and their meaning: docs/policy.md in tracer's repository.",
+        counted(profiles.len() as u64, "run")
+    );
+    let limits = "A limit is half as much again as the most that was seen: tighten what matters, remove what does not.";
+    let checks = draft::what_is_usual(&profiles);
+    if checks.is_empty() {
+        return Err(
+            CliError::input("the runs have nothing in common that a policy could demand")
+                .with_hint("choose runs that ended well: --from 'status:ok'"),
+        );
+    }
+    Ok(draft::policy_text(&[&heading, limits], 3, &checks))
 }
 
 /// The runs, the newest ones, that say what a policy can gate on.

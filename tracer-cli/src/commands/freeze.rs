@@ -1,0 +1,230 @@
+//! `tracer freeze`: turns a recorded run that went wrong into a test.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tracer_gate::draft::{self, DraftedCheck};
+use tracer_gate::files::{self, GateInputs};
+use tracer_gate::formats::cargo_test;
+use tracer_gate::policy::{Overrides, Policy};
+use tracer_gate::{Trial, Verdict};
+
+use crate::cassettes::RecordedCalls;
+use crate::error::CliError;
+use crate::gate::stored_run;
+use crate::outcome::CommandOutcome;
+use crate::output_file;
+use crate::recorded_command::quoted_words;
+use crate::session::Session;
+
+/// The folder whose `main.rs` is a test of Cargo.
+const CARGO_FOLDER: &str = "tests/frozen";
+
+/// Options of `tracer freeze`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Example: tracer freeze latest --check 'required_tools: {all_of: [send_reply]}'
+
+Writes a cassette with the recorded answers of the models, and a policy with what went wrong as its checks: a loop, a failed call \
+that no successful one followed, a guardrail, an error, each check of the project's policy that the run broke, and those of \
+--check. In a package of Cargo it also adds a test to tests/frozen/main.rs. The test fails now, and passes once the agent is \
+fixed. It tests the code around the model, not the model.")]
+pub struct Args {
+    /// Run to freeze: ID, unique prefix of it, name, latest or latest~N [default: latest]
+    run_id: Option<String>,
+
+    /// Write the files to DIR
+    #[arg(long, value_name = "DIR", default_value = CARGO_FOLDER)]
+    dir: PathBuf,
+
+    /// Name of the test [default: the agent and the run]
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+
+    /// Also check METRIC, as a line of a policy states it, which the run must break
+    #[arg(long, value_name = "METRIC")]
+    check: Vec<String>,
+
+    /// Also freeze what the run broke of the policy in FILE [default: .tracer/policy.yaml here or in a folder above]
+    #[arg(long, value_name = "FILE")]
+    policy: Option<PathBuf>,
+
+    /// Proceed although the files exist: replace them
+    #[arg(long)]
+    force: bool,
+
+    /// Command of the test [default: the recorded command]
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+/// Freezes a run.
+pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
+    let recorded = RecordedCalls::select(args.run_id.as_deref().unwrap_or("latest"), session)?;
+    let id = recorded.short_id.clone();
+    let command = if args.command.is_empty() {
+        recorded.command()?
+    } else {
+        args.command.clone()
+    };
+    let run = recorded.directory.trace_id.to_string();
+    let stored = stored_run::select(Some(&run), session)?;
+    let agent = stored.metrics.agent().unwrap_or("run").to_owned();
+    let name = args.name.clone().unwrap_or_else(|| format!("{agent}-{id}"));
+    let name: String = name
+        .chars()
+        .map(|char| if char.is_ascii_alphanumeric() { char } else { '-' })
+        .collect();
+
+    let mut checks = draft::what_went_wrong(&stored.metrics);
+    let demanded = args
+        .check
+        .iter()
+        .map(|line| demanded(line))
+        .collect::<Result<Vec<_>, _>>()?;
+    checks.extend(demanded.iter().cloned());
+    if args.policy.is_some() || files::project_policy().is_some() {
+        let (policy, _) = files::policy(args.policy.as_deref(), &Overrides::default())?;
+        let trial = stored_run::select(Some(&run), session)?.trial(&policy, 1, session)?;
+        let judged = judged(policy, &trial)?.into_iter();
+        checks.extend(
+            judged
+                .filter(|(_, verdict)| *verdict == Verdict::Fail)
+                .map(|(check, _)| check),
+        );
+    }
+    let heading = [
+        format!("What went wrong in run {id}, frozen by `tracer freeze`: a fixed agent passes."),
+        "The models answer as they were recorded: this tests the code around the model, not the model."
+            .to_owned(),
+    ];
+    let text = draft::policy_text(&heading.each_ref().map(String::as_str), 1, &checks);
+    let policy = parsed(&text)?;
+    let trial = stored.trial(&policy, 1, session)?;
+    let judged = judged(policy, &trial)?;
+    let is = |check: &DraftedCheck, verdict: Verdict| {
+        judged
+            .iter()
+            .any(|(other, found)| other.metric == check.metric && *found == verdict)
+    };
+    if let Some(check) = demanded.iter().find(|check| is(check, Verdict::Pass)) {
+        return Err(CliError::input(format!(
+            "run {id} does not break {}: its test would pass today",
+            check.metric
+        ))
+        .with_hint("leave the check out, or state what the run should have done"));
+    }
+    // What a recorded run does not show, such as its standard output, is known of a trial.
+    checks.retain(|check| is(check, Verdict::Fail) || demanded.contains(check));
+    if checks.is_empty() {
+        return Err(
+            CliError::input(format!("nothing went wrong in run {id} that a check would find"))
+                .with_hint("say what it should have done: --check 'required_tools: {all_of: [send_reply]}'")
+                .with_hint("keep a good run as it is: tracer baseline --out FILE"),
+        );
+    }
+    let text = draft::policy_text(&heading.each_ref().map(String::as_str), 1, &checks);
+
+    let [cassette, policy] = ["jsonl", "yaml"].map(|end| args.dir.join(format!("{name}.{end}")));
+    let exchanges = recorded.cassette.ignoring_tool_results().text();
+    output_file::write_in_project(&cassette, args.force, exchanges.as_bytes())?;
+    output_file::write_in_project(&policy, args.force, text.as_bytes())?;
+    session
+        .ui
+        .done(format!("wrote {} and {}", cassette.display(), policy.display()))?;
+    add_cargo_test(args, &name, &command, session)?;
+    let named = |wanted: Verdict| -> Vec<&str> {
+        let checks = checks.iter().filter(|check| is(check, wanted));
+        checks.map(|check| check.metric.as_str()).collect()
+    };
+    session.ui.remark(format!(
+        "fails until the agent is fixed: {}",
+        named(Verdict::Fail).join(", ")
+    ));
+    let unseen = named(Verdict::Inconclusive);
+    if !unseen.is_empty() {
+        let names = unseen.join(", ");
+        session.ui.warn(format!(
+            "the recorded run does not show whether it breaks {names}: run the test to see it fail"
+        ));
+    }
+    let [policy, cassette] = [&policy, &cassette].map(|path| crate::session::quoted(path));
+    let words = quoted_words(&command);
+    session.print_next(
+        "test it: ",
+        &format!("run --policy {policy} --cassette {cassette} -- {words}"),
+    );
+    Ok(CommandOutcome::Done)
+}
+
+/// A check as a line of a policy states it.
+fn demanded(line: &str) -> Result<DraftedCheck, CliError> {
+    let policy = parsed(&format!("version: 2\nmetrics:\n  {line}\n"))?;
+    let check = policy.checks.first();
+    let check =
+        check.map(|check| DraftedCheck::new(&check.name, check.keys.clone(), "The run did otherwise."));
+    check.ok_or_else(|| CliError::input("--check states no metric"))
+}
+
+fn parsed(text: &str) -> Result<Policy, CliError> {
+    Policy::parse(text, &Overrides::default()).map_err(|error| {
+        CliError::input("the check cannot be used")
+            .with_source(error)
+            .with_hint("every metric and its keys: docs/policy.md")
+    })
+}
+
+/// The checks of a policy, and what each says of a run.
+fn judged(policy: Policy, trial: &Trial) -> Result<Vec<(DraftedCheck, Verdict)>, CliError> {
+    if policy.checks.is_empty() {
+        return Ok(Vec::new());
+    }
+    let stated = policy.checks.clone();
+    let inputs = GateInputs {
+        policy,
+        policy_file: None,
+        baseline: None,
+    };
+    let report = inputs.judge_runs(std::slice::from_ref(trial), Vec::new())?;
+    let judged = report.checks.iter().filter_map(|judged| {
+        let check = stated.iter().find(|check| check.name == judged.name)?;
+        let mut keys = check.keys.clone();
+        // There is no baseline to tolerate a distance from.
+        keys.as_object_mut().map(|keys| keys.remove("tolerance"));
+        let check = DraftedCheck::new(&check.name, keys, "The run broke this check of the policy.");
+        Some((check, judged.verdict?))
+    });
+    Ok(judged.collect())
+}
+
+/// Adds the test to those of Cargo, where the folder is one of its tests.
+fn add_cargo_test(
+    args: &Args,
+    name: &str,
+    command: &[OsString],
+    session: &mut Session,
+) -> Result<(), CliError> {
+    if args.dir != Path::new(CARGO_FOLDER) || !Path::new("Cargo.toml").exists() {
+        return Ok(());
+    }
+    let path = args.dir.join("main.rs");
+    let existing = fs::read_to_string(&path).ok();
+    let words: Vec<String> = command
+        .iter()
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    match cargo_test::with_test(existing.as_deref(), name, &words) {
+        Some(text) => {
+            output_file::write_in_project(&path, true, text.as_bytes())?;
+            session.ui.done(format!("added a test to {}", path.display()))
+        }
+        None => {
+            session.ui.remark(format!(
+                "kept {}: it has this test, or is another file",
+                path.display()
+            ));
+            Ok(())
+        }
+    }
+}
