@@ -95,6 +95,7 @@ impl Usd {
     }
 
     /// A part of the amount in proportion, rounded down; nothing of no whole.
+    #[must_use]
     pub fn share(self, part: u64, whole: u64) -> Self {
         let (part, whole) = (u128::from(part), u128::from(whole));
         let quotient = self.0.checked_div(whole).unwrap_or_default();
