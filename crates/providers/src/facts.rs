@@ -140,7 +140,10 @@ impl ResponseFacts {
         let counts = self.usage.attributes();
         let counts = counts.map(|(name, tokens)| (name.written(), Value::from(tokens)));
         // Under the names of counts that only this provider has.
-        let further = self.usage_further.iter();
+        let further = self
+            .usage_further
+            .iter()
+            .filter(|_| !self.usage_not_counted.is_empty());
         let further = further.map(|(path, number)| (format!("gen_ai.usage.{path}"), (*number).into()));
         let known = texts.into_iter().flatten().chain(counts);
         known

@@ -79,7 +79,7 @@ impl ContextBlock {
 /// Returns whether a request names messages that the provider has and the record has not.
 pub(crate) fn is_stored_by_provider(prompt: &Value) -> bool {
     let is_named = |key: &&str| prompt.get(key).is_some_and(|value| !value.is_null());
-    STORED_BY_PROVIDER.iter().any(|key| is_named(&key))
+    STORED_BY_PROVIDER.iter().any(is_named)
 }
 
 /// The blocks of a request in the order in which providers cache them: tools, instructions, messages.
@@ -87,7 +87,7 @@ pub(super) fn blocks(prompt: &Value, attributes: Option<&Map<String, Value>>) ->
     let mut blocks: Vec<ContextBlock> = offered_tools(prompt, attributes).iter().map(definition).collect();
     let mut asked = VecDeque::new();
     for message in prompt_messages(prompt) {
-        add_message(message, &mut asked, &mut blocks);
+        add_message(&message, &mut asked, &mut blocks);
     }
     blocks
 }
@@ -108,9 +108,9 @@ fn definition(tool: &OfferedTool) -> ContextBlock {
 /// A tool call of an earlier message: its ID, its tool, its label.
 type AskedCall = (Option<String>, String, String);
 
-fn add_message(message: Message, asked: &mut VecDeque<AskedCall>, blocks: &mut Vec<ContextBlock>) {
+fn add_message(message: &Message, asked: &mut VecDeque<AskedCall>, blocks: &mut Vec<ContextBlock>) {
     let (speaker, role) = (message.speaker(), message.label());
-    let mut content = role.clone();
+    let mut content = vec![role.clone()];
     let mut first_words = None;
     let place = blocks.len();
     for part in &message.parts {
@@ -133,15 +133,15 @@ fn add_message(message: Message, asked: &mut VecDeque<AskedCall>, blocks: &mut V
             MessagePart::ToolCall { id, name, arguments } => {
                 let words = call_label(name, arguments);
                 asked.push_back((id.clone(), name.clone(), words.clone()));
-                content.push_str(&format!("\0{name} {arguments}"));
+                content.push(format!("{name} {arguments}"));
                 format!("calls {words}")
             }
             MessagePart::Text(text) | MessagePart::Reasoning(text) | MessagePart::Refusal(text) => {
-                content.push_str(&format!("\0{text}"));
+                content.push(text.clone());
                 text::one_line(text, MAX_LABEL_CHARS)
             }
             MessagePart::Unknown(value) => {
-                content.push_str(&format!("\0{value}"));
+                content.push(value.to_string());
                 summarize(value)
             }
         };
@@ -156,7 +156,7 @@ fn add_message(message: Message, asked: &mut VecDeque<AskedCall>, blocks: &mut V
     // Before its results and attachments, as it begins before them.
     blocks.insert(
         place,
-        ContextBlock::new(kind, format!("{role}: {words}"), content),
+        ContextBlock::new(kind, format!("{role}: {words}"), content.join("\0")),
     );
 }
 

@@ -260,7 +260,7 @@ fn a_model_without_a_price_costs_tokens_alone() {
             .prompt("Hello")
             .usage(Usage::new(100, 1))
             .record()
-            .unwrap()
+            .unwrap();
     };
     let all = bill(unknown);
     assert_eq!(

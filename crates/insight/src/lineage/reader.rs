@@ -212,7 +212,7 @@ impl LineageReader {
                     continue;
                 }
                 MessagePart::ToolCall { name, arguments, .. } => {
-                    call.asked.push((name.clone(), content(unwrapped(arguments))))
+                    call.asked.push((name.clone(), content(unwrapped(arguments))));
                 }
                 _ => {}
             }

@@ -30,6 +30,7 @@ impl Agent {
     }
 
     /// A model call that asks for a tool, and the tool: two steps.
+    #[expect(clippy::needless_pass_by_value, reason = "cases are written with `json!`")]
     fn tool(&mut self, name: &str, args: Value, result: Value) -> &mut Self {
         self.ask(name, &args);
         tool_call(name).args(&args).result(&result).record().unwrap();
