@@ -172,9 +172,10 @@ fn ask_script() {
 }
 
 /// Does a step of the script that is no request: a tool call, a text on standard output or in a file, an end.
+#[expect(clippy::exit, reason = "a way for a program to end that is tested")]
 fn act(step: &Value) -> bool {
     if let Some(tool) = step["tool"].as_str() {
-        let call = tracer_sdk::tool_call(tool.to_owned()).args(&step["args"]);
+        let call = tracer_sdk::tool_call(tool).args(&step["args"]);
         let call = match step["fail"].as_str() {
             Some(error) => call.fail(error),
             None => call.result("done"),

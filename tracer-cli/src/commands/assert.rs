@@ -32,12 +32,11 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     args.gate.output.format.of(session)?;
     let inputs = args.gate.read(&Overrides::default())?;
     let on_inconclusive = inputs.policy.on_inconclusive;
-    let runs = match &args.query {
-        Some(query) => run_selection::completed(query, session)?,
-        None => {
-            session.use_store()?;
-            vec![stored_run::select(args.run_id.as_deref(), session)?]
-        }
+    let runs = if let Some(query) = &args.query {
+        run_selection::completed(query, session)?
+    } else {
+        session.use_store()?;
+        vec![stored_run::select(args.run_id.as_deref(), session)?]
     };
     if let Some(baseline) = inputs.baseline.as_ref().filter(|_| !args.gate.force) {
         let profiles = runs.iter().map(|run| &run.metrics);

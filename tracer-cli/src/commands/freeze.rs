@@ -134,15 +134,15 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         .ui
         .done(format!("wrote {} and {}", cassette.display(), policy.display()))?;
     add_cargo_test(args, &name, &command, session)?;
-    let named = |wanted: Verdict| -> Vec<&str> {
+    let checks_with = |wanted: Verdict| -> Vec<&str> {
         let checks = checks.iter().filter(|check| is(check, wanted));
         checks.map(|check| check.metric.as_str()).collect()
     };
     session.ui.remark(format!(
         "fails until the agent is fixed: {}",
-        named(Verdict::Fail).join(", ")
+        checks_with(Verdict::Fail).join(", ")
     ));
-    let unseen = named(Verdict::Inconclusive);
+    let unseen = checks_with(Verdict::Inconclusive);
     if !unseen.is_empty() {
         let names = unseen.join(", ");
         session.ui.warn(format!(
@@ -214,17 +214,13 @@ fn add_cargo_test(
         .iter()
         .map(|word| word.to_string_lossy().into_owned())
         .collect();
-    match cargo_test::with_test(existing.as_deref(), name, &words) {
-        Some(text) => {
-            output_file::write_in_project(&path, true, text.as_bytes())?;
-            session.ui.done(format!("added a test to {}", path.display()))
-        }
-        None => {
-            session.ui.remark(format!(
-                "kept {}: it has this test, or is another file",
-                path.display()
-            ));
-            Ok(())
-        }
+    if let Some(text) = cargo_test::with_test(existing.as_deref(), name, &words) {
+        output_file::write_in_project(&path, true, text.as_bytes())?;
+        return session.ui.done(format!("added a test to {}", path.display()));
     }
+    session.ui.remark(format!(
+        "kept {}: it has this test, or is another file",
+        path.display()
+    ));
+    Ok(())
 }

@@ -18,29 +18,29 @@ impl Cassette {
     /// The cassette with rules by which requests match whatever the results of their tools are.
     #[must_use]
     pub fn ignoring_tool_results(mut self) -> Self {
-        let (mut ignore, mask) = self.head.rules.sources();
+        let ignore = &mut self.head.ignore;
         for request in self
             .exchanges
             .iter()
             .filter_map(|exchange| exchange.request.as_ref())
         {
-            add_places(request, String::new(), &mut ignore);
+            add_places(request, "", ignore);
         }
         ignore.sort_unstable();
         ignore.dedup();
         // Pointers that were made here, and rules that were read.
-        if let Ok(rules) = Rules::parse(&ignore, &mask) {
-            self.head.rules = rules;
+        if let Ok(rules) = Rules::new(ignore, &self.head.mask) {
+            self.rules = rules;
         }
         self
     }
 }
 
-fn add_places(value: &Value, path: String, places: &mut Vec<String>) {
+fn add_places(value: &Value, path: &str, places: &mut Vec<String>) {
     match value {
         Value::Array(items) => {
             for (place, item) in items.iter().enumerate() {
-                add_places(item, format!("{path}/{place}"), places);
+                add_places(item, &format!("{path}/{place}"), places);
             }
         }
         Value::Object(members) => {
@@ -60,7 +60,7 @@ fn add_places(value: &Value, path: String, places: &mut Vec<String>) {
                 } else if matches!(&**key, "functionResponse" | "function_response") {
                     places.push(format!("{path}/response"));
                 } else {
-                    add_places(member, path, places);
+                    add_places(member, &path, places);
                 }
             }
         }
@@ -80,7 +80,7 @@ fn results_of_tools_are_found_in_every_shape() {
         "contents": [{"parts": [{"functionResponse": {"name": "add", "response": {"sum": 6}}}]}],
     });
     let mut places = Vec::new();
-    add_places(&request, String::new(), &mut places);
+    add_places(&request, "", &mut places);
     places.sort_unstable();
     let expected = [
         "/contents/0/parts/0/functionResponse/response",

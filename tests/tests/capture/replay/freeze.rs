@@ -64,7 +64,7 @@ fn ask(results: &[&str]) -> Value {
     )
 }
 
-fn tool(name: &str, args: Value) -> Value {
+fn tool(name: &str, args: &Value) -> Value {
     json!({"tool": name, "args": args})
 }
 
@@ -117,7 +117,7 @@ fn repeats_a_search() -> BadRun {
 
 fn gives_up_after_a_failed_call() -> BadRun {
     let failing = json!({"tool": "rates", "args": {"to": "NO"}, "fail": "timeout"});
-    let fixed = vec![ask(&[]), failing.clone(), tool("rates", json!({"to": "NO"}))];
+    let fixed = vec![ask(&[]), failing.clone(), tool("rates", &json!({"to": "NO"}))];
     BadRun::new(vec![ask(&[]), failing], fixed, "failed_calls_are_retried")
 }
 
@@ -142,8 +142,8 @@ fn does_not_bear_an_overloaded_model() -> BadRun {
 
 fn pays_before_it_checks() -> BadRun {
     let (pay, check) = (
-        tool("pay", json!({"order": 7})),
-        tool("check", json!({"order": 7})),
+        tool("pay", &json!({"order": 7})),
+        tool("check", &json!({"order": 7})),
     );
     BadRun::new(
         vec![ask(&[]), pay.clone(), check.clone()],
@@ -155,7 +155,7 @@ fn pays_before_it_checks() -> BadRun {
 
 fn calls_a_forbidden_tool() -> BadRun {
     BadRun::new(
-        vec![ask(&[]), tool("delete_account", json!({"id": 7}))],
+        vec![ask(&[]), tool("delete_account", &json!({"id": 7}))],
         vec![ask(&[])],
         "forbidden_tools",
     )
@@ -175,7 +175,7 @@ fn exceeds_its_budget() -> BadRun {
 fn leaves_out_a_step() -> BadRun {
     BadRun::new(
         vec![ask(&[])],
-        vec![ask(&[]), tool("send_reply", json!({"to": "Ada"}))],
+        vec![ask(&[]), tool("send_reply", &json!({"to": "Ada"}))],
         "required_tools",
     )
     .demanding(&["required_tools: {all_of: [send_reply]}"])
@@ -183,8 +183,8 @@ fn leaves_out_a_step() -> BadRun {
 
 fn hands_over_wrong_arguments() -> BadRun {
     BadRun::new(
-        vec![ask(&[]), tool("refund", json!({"amount": 3750}))],
-        vec![ask(&[]), tool("refund", json!({"amount": 37.5}))],
+        vec![ask(&[]), tool("refund", &json!({"amount": 3750}))],
+        vec![ask(&[]), tool("refund", &json!({"amount": 37.5}))],
         "tool_arguments",
     )
     .demanding(&["tool_arguments: {tool: refund, where: {properties: {amount: {maximum: 100}}}}"])
@@ -211,7 +211,7 @@ fn is_not_what_a_judge_accepts() -> BadRun {
 
 fn is_stopped_by_a_guardrail() -> BadRun {
     let calls = |count: usize| -> Vec<Value> {
-        let calls = (0..count).map(|page| tool("read", json!({"page": page})));
+        let calls = (0..count).map(|page| tool("read", &json!({"page": page})));
         [ask(&[])].into_iter().chain(calls).collect()
     };
     BadRun::new(calls(4), calls(2), "no_guardrails")
@@ -343,7 +343,7 @@ fn a_frozen_run_is_a_test_of_cargo() {
 
 #[test]
 fn a_test_that_would_pass_today_is_refused() {
-    let run = BadRun::new(vec![ask(&[]), tool("send_reply", json!({}))], Vec::new(), "");
+    let run = BadRun::new(vec![ask(&[]), tool("send_reply", &json!({}))], Vec::new(), "");
     let (recorder, _provider) = recorded(&run);
     let good = frozen(&recorder, &[]);
     good.says("nothing went wrong in run");
