@@ -2,6 +2,7 @@
 
 mod failed_calls_are_retried;
 mod forbidden_tools;
+mod grounded_arguments;
 mod json_schema;
 mod no_guardrails;
 mod no_loops;
@@ -27,7 +28,7 @@ use crate::phrase::Phrase;
 use crate::{Baseline, Report, ReportedTrial};
 
 /// All invariants, in the order in which a hint names them.
-pub(crate) const INVARIANTS: [InvariantSpec; 11] = [
+pub(crate) const INVARIANTS: [InvariantSpec; 12] = [
     stop_condition_reached::SPEC,
     forbidden_tools::SPEC,
     required_tools::SPEC,
@@ -38,6 +39,7 @@ pub(crate) const INVARIANTS: [InvariantSpec; 11] = [
     failed_calls_are_retried::SPEC,
     tool_order::SPEC,
     tool_arguments::SPEC,
+    grounded_arguments::SPEC,
     output::SPEC,
 ];
 

@@ -179,6 +179,43 @@ fn a_run_keeps_or_breaks_a_check_of_content(
     assert!(seen.contains(words), "{metric}: {seen}");
 }
 
+/// An agent that is asked about an order and refunds one.
+fn refund_of(order: &str, prompt: Option<&str>) -> Captured<()> {
+    capture(|| {
+        let function = json!({"name": "refund", "arguments": json!({"order_id": order}).to_string()});
+        let call = json!({"id": "call_1", "type": "function", "function": function});
+        let answer = json!({"choices": [{"message": {"role": "assistant", "tool_calls": [call]}}]});
+        let asked = llm_call("gpt-5").response(&answer);
+        let asked = match prompt {
+            Some(prompt) => asked.prompt(&json!({"messages": [{"role": "user", "content": prompt}]})),
+            None => asked,
+        };
+        let _ = asked.record();
+        let _ = tool_call("refund").args(&json!({"order_id": order})).record();
+    })
+}
+
+#[rstest]
+#[case::from_the_prompt(Some("Refund order ZX-4711, please"), Some(true), "")]
+#[case::written_otherwise(Some("Refund order zx-4711, please"), Some(true), "")]
+#[case::made_up(
+    Some("Refund my last order, please"),
+    Some(false),
+    "call 1 of refund: /order_id is in no input before it"
+)]
+#[case::not_recorded(None, None, "no source of /order_id is certain")]
+fn grounded_arguments_come_from_an_input(
+    #[case] prompt: Option<&str>,
+    #[case] kept: Option<bool>,
+    #[case] words: &str,
+) {
+    let policy = policy(1, "grounded_arguments: {tool: refund, path: order_id}");
+    let run = refund_of("ZX-4711", prompt);
+    let (verdict, seen) = judged(&policy, trial(&run, &policy, false, &NoOutput));
+    assert_eq!(verdict.unwrap().passed(), kept, "{seen}");
+    assert!(seen.contains(words), "{seen}");
+}
+
 /// Missing spans decide nothing that they could have changed.
 #[rstest]
 #[case::an_order_that_is_there("tool_order: {order: [search, notify]}", Some(true))]
