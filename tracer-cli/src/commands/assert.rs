@@ -13,8 +13,8 @@ use crate::session::Session;
 /// Options of `tracer assert`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Examples: tracer assert --baseline .tracer/baselines/agent.json
-          tracer assert --query 'agent:support since:7d' --baseline .tracer/baselines/support.json")]
+Example: tracer assert --baseline .tracer/baselines/agent.json
+Example: tracer assert --query 'agent:support since:7d' --baseline .tracer/baselines/support.json")]
 pub struct Args {
     /// Run to check: ID, unique prefix of it, name, latest or latest~N [default: latest]
     run_id: Option<String>,
