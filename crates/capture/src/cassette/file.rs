@@ -73,7 +73,7 @@ impl Cassette {
                 });
             }
         };
-        let rules = Rules::new(&head.ignore, &head.mask).map_err(|problem| lines.problem(problem))?;
+        let rules = Rules::new(&head).map_err(|problem| lines.problem(problem))?;
         let mut cassette = Self {
             path: path.to_owned(),
             head,

@@ -41,6 +41,9 @@ pub struct Head {
     /// Regular expressions of what matching masks in texts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub mask: Vec<String>,
+    /// `true` when matching ignores the results of tools.
+    #[serde(skip_serializing_if = "is_false")]
+    pub ignore_tool_results: bool,
 }
 
 impl Head {

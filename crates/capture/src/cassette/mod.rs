@@ -6,7 +6,7 @@
 //! | the file: a head, and an exchange per line | `format`, `file`, `recorded`, `frames` |
 //! | how exchanges get there: without secrets, as they end | `keeping`, `replacing` |
 //! | when two requests are the same | `normalise`, `shapes`, `rules` |
-//! | where the results of tools are, which need not be the same | `tool_results` |
+//! | the results of tools, which need not be the same | `tool_results` |
 //! | in what they differ, where not | `compare` |
 //! | what the recorded calls cost | `cost` |
 //! | a request as a command | `curl` |

@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 use super::recorded::RecordedExchange;
 use super::rules::Rules;
 use super::shapes::{self, MarkedPiece};
+use super::tool_results;
 use crate::exchange::{IncomingRequest, kept_query};
 use tracer_providers::ModelApi;
 
@@ -113,6 +114,9 @@ impl NormalRequest {
         let mut body = request.cloned().unwrap_or_default();
         for pointer in &rules.ignore {
             pointer.remove_from(&mut body);
+        }
+        if rules.ignores_tool_results {
+            tool_results::remove(&mut body);
         }
         if let Value::Object(members) = &mut body {
             members.retain(|key, _| !IGNORED.contains(&key.as_str()));

@@ -490,6 +490,30 @@ fn rules_of_the_head_hold_on_both_sides() {
 }
 
 #[test]
+fn conversations_in_another_order_keep_their_answers() {
+    let with = |role: &str, last: &str| {
+        let turn = |role: &str, text: &str| json!({"role": role, "content": text});
+        json!({"model": "gpt-5", "messages": [turn("user", "hi"), turn("assistant", "yes?"), turn(role, last)]})
+    };
+    let (_folder, path) = recorded(&[
+        (with("tool", "3"), answer("a sum")),
+        (with("user", "refund 1"), answer("1 refunded")),
+        (with("user", "refund 2"), answer("2 refunded")),
+    ]);
+    let text = Cassette::read(&path).unwrap().ignoring_tool_results().text();
+    fs::write(&path, text).unwrap();
+    let replayer = replayer(&path, ReplayOptions::default());
+    for (role, last, expected) in [
+        ("user", "refund 2", "2 refunded"),
+        ("user", "refund 1", "1 refunded"),
+        ("tool", "4", "a sum"),
+    ] {
+        assert_eq!(ask(&replayer, &with(role, last)).unwrap(), expected);
+    }
+    assert!(ask(&replayer, &with("user", "refund 3")).is_err());
+}
+
+#[test]
 fn repeated_reads_are_answered_in_order() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("c.jsonl");
