@@ -91,18 +91,16 @@ async fn read_parts(
         return Err(too_large());
     }
     let deadline = Instant::now() + BODY_TIMEOUT;
-    let (mut parts, mut length): (Vec<Bytes>, usize) = (Vec::new(), 0);
+    // A small request is one part, which needs no copy. Others are copied together: a part of one byte takes far more memory.
+    let (mut only, mut joined): (Option<Bytes>, Vec<u8>) = (None, Vec::new());
+    let mut length = 0_usize;
     loop {
         let next_deadline = deadline.min(Instant::now() + PART_TIMEOUT);
         let frame = timeout_at(next_deadline, body.frame())
             .await
             .map_err(|_| Refusal::TooSlow)?;
         let Some(frame) = frame else {
-            // A small request is one part, which needs no copy.
-            return Ok(match parts.as_slice() {
-                [only] => only.clone(),
-                parts => parts.concat().into(),
-            });
+            return Ok(only.unwrap_or_else(|| joined.into()));
         };
         let Ok(part) = frame.map_err(|_| Refusal::Aborted)?.into_data() else {
             continue;
@@ -112,7 +110,14 @@ async fn read_parts(
             return Err(too_large());
         }
         reservation.grow(part.len())?;
-        parts.push(part);
+        if length == part.len() {
+            only = Some(part);
+            continue;
+        }
+        if let Some(first) = only.take() {
+            joined.extend_from_slice(&first);
+        }
+        joined.extend_from_slice(&part);
     }
 }
 
