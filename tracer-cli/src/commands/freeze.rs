@@ -1,7 +1,9 @@
 //! `tracer freeze`: turns a recorded run that went wrong into a test.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use tracer_gate::draft::{self, DraftedCheck};
@@ -9,12 +11,13 @@ use tracer_gate::files::{self, GateInputs};
 use tracer_gate::formats::cargo_test;
 use tracer_gate::policy::{Overrides, Policy};
 use tracer_gate::{Trial, Verdict};
+use tracer_insight::profile::{Metric, MetricUnit};
 
 use crate::cassettes::RecordedCalls;
 use crate::error::CliError;
 use crate::gate::stored_run;
 use crate::outcome::CommandOutcome;
-use crate::output_file;
+use crate::output_file::{self, NewFileError};
 use crate::recorded_command::quoted_words;
 use crate::session::Session;
 
@@ -76,24 +79,40 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         .chars()
         .map(|char| if char.is_ascii_alphanumeric() { char } else { '-' })
         .collect();
+    if !name.contains(|char: char| char.is_ascii_alphanumeric()) {
+        return Err(CliError::input("the name of the test has no letter or digit")
+            .with_hint("name it after what went wrong: --name refund-twice"));
+    }
 
-    let mut checks = draft::what_went_wrong(&stored.metrics);
     let demanded = args
         .check
         .iter()
         .map(|line| demanded(line))
         .collect::<Result<Vec<_>, _>>()?;
-    checks.extend(demanded.iter().cloned());
+    let mut seen = BTreeSet::new();
+    if let Some(again) = demanded.iter().find(|check| !seen.insert(&check.metric)) {
+        return Err(CliError::input(format!("--check states {} twice", again.metric))
+            .with_hint("state both demands in one check, or name each of several outputs: output.NAME"));
+    }
+    // A demand comes before what is drafted of its metric.
+    let mut checks = demanded.clone();
+    checks.extend(draft::what_went_wrong(&stored.metrics));
     if args.policy.is_some() || files::project_policy().is_some() {
         let (policy, _) = files::policy(args.policy.as_deref(), &Overrides::default())?;
         let trial = stored_run::select(Some(&run), session)?.trial(&policy, 1, session)?;
-        let judged = judged(policy, &trial)?.into_iter();
+        let judged = judged(policy.for_a_run_alone(), &trial)?.into_iter();
+        // Recorded answers come at once: time says nothing.
+        let is_time = |check: &DraftedCheck| {
+            Metric::from_name(&check.metric).is_some_and(|metric| metric.unit() == MetricUnit::Milliseconds)
+        };
         checks.extend(
             judged
-                .filter(|(_, verdict)| *verdict == Verdict::Fail)
+                .filter(|(check, verdict)| *verdict == Verdict::Fail && !is_time(check))
                 .map(|(check, _)| check),
         );
     }
+    let mut seen = BTreeSet::new();
+    checks.retain(|check| seen.insert(check.metric.clone()));
     let heading = [
         format!("What went wrong in run {id}, frozen by `tracer freeze`: a fixed agent passes."),
         "The models answer as they were recorded: this tests the code around the model, not the model."
@@ -127,6 +146,12 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     let text = draft::policy_text(&heading.each_ref().map(String::as_str), 1, &checks);
 
     let [cassette, policy] = ["jsonl", "yaml"].map(|end| args.dir.join(format!("{name}.{end}")));
+    if let Some(path) = [&cassette, &policy]
+        .into_iter()
+        .find(|path| !args.force && files::is_there(path))
+    {
+        return Err(NewFileError::exists(path).into());
+    }
     let exchanges = recorded.cassette.ignoring_tool_results().text();
     output_file::write_in_project(&cassette, args.force, exchanges.as_bytes())?;
     output_file::write_in_project(&policy, args.force, text.as_bytes())?;
@@ -160,11 +185,14 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
 
 /// A check as a line of a policy states it.
 fn demanded(line: &str) -> Result<DraftedCheck, CliError> {
-    let policy = parsed(&format!("version: 2\nmetrics:\n  {line}\n"))?;
+    let policy = parsed(&format!("version: 2\nmetrics:\n  {line}\n"))?.for_a_run_alone();
     let check = policy.checks.first();
     let check =
         check.map(|check| DraftedCheck::new(&check.name, check.keys.clone(), "The run did otherwise."));
-    check.ok_or_else(|| CliError::input("--check states no metric"))
+    check.ok_or_else(|| {
+        CliError::input("--check states nothing that one run without a baseline can break")
+            .with_hint("state an invariant or a limit: every metric and its keys: docs/policy.md")
+    })
 }
 
 fn parsed(text: &str) -> Result<Policy, CliError> {
@@ -205,21 +233,28 @@ fn add_cargo_test(
     command: &[OsString],
     session: &mut Session,
 ) -> Result<(), CliError> {
-    if args.dir != Path::new(CARGO_FOLDER) || !Path::new("Cargo.toml").exists() {
+    // A workspace alone has no tests.
+    let is_package = fs::read_to_string("Cargo.toml")
+        .is_ok_and(|manifest| manifest.lines().any(|line| line.trim().starts_with("[package]")));
+    if args.dir != Path::new(CARGO_FOLDER) || !is_package {
         return Ok(());
     }
     let path = args.dir.join("main.rs");
-    let existing = fs::read_to_string(&path).ok();
     let words: Vec<String> = command
         .iter()
         .map(|word| word.to_string_lossy().into_owned())
         .collect();
-    if let Some(text) = cargo_test::with_test(existing.as_deref(), name, &words) {
+    let text = match fs::read_to_string(&path) {
+        Ok(existing) => cargo_test::with_test(Some(&existing), name, &words),
+        Err(error) if error.kind() == ErrorKind::NotFound => cargo_test::with_test(None, name, &words),
+        Err(_) => None,
+    };
+    if let Some(text) = text {
         output_file::write_in_project(&path, true, text.as_bytes())?;
         return session.ui.done(format!("added a test to {}", path.display()));
     }
     session.ui.remark(format!(
-        "kept {}: it has this test, or is another file",
+        "kept {}: it has this test, is another file, or cannot be read",
         path.display()
     ));
     Ok(())

@@ -249,6 +249,30 @@ impl Policy {
         self
     }
 
+    /// The policy of one run without a baseline: each check by itself, without those that take other runs to judge.
+    ///
+    /// ```
+    /// use tracer_gate::policy::{Overrides, Policy};
+    ///
+    /// let text = "
+    /// version: 2
+    /// metrics:
+    ///   no_loops: {kind: invariant}
+    ///   no_new_tools: {kind: invariant}
+    ///   step_count: {kind: measured, direction: upper, tolerance: {relative: 0.5}}
+    ///   llm_call_count: {kind: measured, direction: upper, limit: 9}
+    /// ";
+    /// let policy = Policy::parse(text, &Overrides::default()).unwrap().for_a_run_alone();
+    /// let checks: Vec<&str> = policy.checks.iter().map(|check| check.name.as_str()).collect();
+    /// assert_eq!(checks, ["no_loops", "llm_call_count"]);
+    /// ```
+    #[must_use]
+    pub fn for_a_run_alone(mut self) -> Self {
+        self.judged_by_rate.clear();
+        self.checks.retain(|check| !check.rule.needs_other_runs());
+        self
+    }
+
     /// The check of a metric.
     ///
     /// ```

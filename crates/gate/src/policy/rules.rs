@@ -79,6 +79,15 @@ impl Rule {
         }
     }
 
+    /// Checks if one run cannot break it: it compares with a baseline, or is about a rate.
+    pub(super) fn needs_other_runs(&self) -> bool {
+        match self {
+            Self::Invariant(invariant) => invariant.needs_baseline(),
+            Self::Measured(measured) => measured.limit == AllowedRange::default(),
+            Self::Distributional(_) | Self::Statistical(_) => true,
+        }
+    }
+
     /// Which way is worse, where there is one.
     ///
     /// ```

@@ -337,7 +337,9 @@ fn a_frozen_run_is_a_test_of_cargo() {
     script(&recorder, &run.fixed);
     let green = test();
     assert!(green.stdout.contains("1 passed"), "{green:#?}");
+    std::fs::remove_file(recorder.path("tests/frozen/case.jsonl")).unwrap();
     let again = frozen(&recorder, &["--name", "case", "--check", run.checks[0]]);
+    assert!(!recorder.path("tests/frozen/case.jsonl").exists(), "{again:#?}");
     assert_eq!(again.code, Some(2), "files that exist are kept: {again:#?}");
 }
 
@@ -351,6 +353,43 @@ fn a_test_that_would_pass_today_is_refused() {
     let kept = frozen(&recorder, &["--check", "required_tools: {all_of: [send_reply]}"]);
     kept.says("does not break required_tools: its test would pass today");
     assert!(!recorder.path("tests").exists());
+}
+
+#[test]
+fn a_demand_comes_before_what_is_drafted_and_is_stated_once() {
+    let (recorder, _provider) = recorded(&repeats_a_search());
+    recorder.write("Cargo.toml", "[workspace]\nmembers = []\n");
+    let twice = [
+        "output: {json_schema: {type: object}}",
+        "output: {json_schema: {type: array}}",
+    ];
+    let outcome = frozen(&recorder, &["--check", twice[0], "--check", twice[1]]);
+    outcome.says("--check states output twice").says("output.NAME");
+    frozen(&recorder, &["--name", "??"]).says("the name of the test has no letter or digit");
+    frozen(&recorder, &["--check", "no_new_tools: {kind: invariant}"])
+        .says("nothing that one run without a baseline can break");
+    let outcome = frozen(
+        &recorder,
+        &["--name", "case", "--check", "no_loops: {shape: true}"],
+    );
+    assert_eq!(outcome.code, Some(0), "{outcome:#?}");
+    let policy = std::fs::read_to_string(recorder.path("tests/frozen/case.yaml")).unwrap();
+    assert!(policy.contains("no_loops: {shape: true}"), "{policy}");
+    assert!(!recorder.path("tests/frozen/main.rs").exists(), "no package here");
+}
+
+#[test]
+fn what_a_run_alone_cannot_break_is_not_frozen() {
+    let policy = "version: 2\nmetrics:\n  no_new_tools: {kind: invariant}\n  latency_ms: {kind: measured, direction: upper, \
+                  limit: 0}\n  step_count: {kind: measured, direction: upper, tolerance: {relative: 0.5}}\n";
+    let (recorder, _provider) = recorded(&repeats_a_search().under(policy));
+    let outcome = frozen(&recorder, &["--name", "case"]);
+    assert_eq!(outcome.code, Some(0), "{outcome:#?}");
+    let policy = std::fs::read_to_string(recorder.path("tests/frozen/case.yaml")).unwrap();
+    assert!(
+        policy.contains("no_loops") && !policy.contains("latency_ms"),
+        "{policy}"
+    );
 }
 
 #[test]
