@@ -6,7 +6,7 @@ use tracer_gate::policy::Overrides;
 use crate::commands::run_selection;
 use crate::error::CliError;
 use crate::gate::outputs::{self, GateArgs};
-use crate::gate::stored_run;
+use crate::gate::stored_run::{self, StoredRun};
 use crate::outcome::CommandOutcome;
 use crate::session::Session;
 
@@ -32,18 +32,20 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     args.gate.output.format.of(session)?;
     let inputs = args.gate.read(&Overrides::default())?;
     let on_inconclusive = inputs.policy.on_inconclusive;
-    let runs = if let Some(query) = &args.query {
-        run_selection::completed(query, session)?
+    let trial = |run: StoredRun, number: u32, session: &Session| {
+        if let Some(baseline) = inputs.baseline.as_ref().filter(|_| !args.gate.force) {
+            files::refuse_foreign_runs(baseline, std::iter::once(&run.metrics))?;
+        }
+        run.trial(&inputs.policy, number, session)
+    };
+    let trials = if let Some(query) = &args.query {
+        run_selection::completed(query, session, trial)?
     } else {
         session.use_store()?;
-        vec![stored_run::select(args.run_id.as_deref(), session)?]
+        let run = stored_run::select(args.run_id.as_deref(), session)?;
+        vec![trial(run, 1, session)?]
     };
-    if let Some(baseline) = inputs.baseline.as_ref().filter(|_| !args.gate.force) {
-        let profiles = runs.iter().map(|run| &run.metrics);
-        files::refuse_foreign_runs(baseline, profiles)?;
-    }
     let force = args.gate.force.then(|| "--force".to_owned());
-    let trials = stored_run::trials(runs, &inputs.policy, session)?;
     let report = inputs.judge_runs(&trials, force.into_iter().collect())?;
     outputs::publish(&report, on_inconclusive, &args.gate.output, session)
 }

@@ -62,8 +62,13 @@ fn parsed(query: &str) -> Result<RunQuery, CliError> {
 /// Runs that a query selects to be judged at once.
 const MAX_JUDGED: usize = 1_000;
 
-/// The completed runs that match a query, newest first; the trials of gates are left out.
-pub(super) fn completed(query: &str, session: &mut Session) -> Result<Vec<StoredRun>, CliError> {
+/// The completed runs that match a query, each as `take` makes it of the run and its number from 1, newest first; the trials of
+/// gates are left out. A run is an open file until then.
+pub(super) fn completed<T>(
+    query: &str,
+    session: &mut Session,
+    mut take: impl FnMut(StoredRun, u32, &Session) -> Result<T, CliError>,
+) -> Result<Vec<T>, CliError> {
     let query = parsed(query)?;
     session.use_store()?;
     let store = session.facts_store()?;
@@ -90,7 +95,10 @@ pub(super) fn completed(query: &str, session: &mut Session) -> Result<Vec<Stored
         ));
     }
     let ids = completed.iter().map(|run| run.directory.trace_id.to_string());
-    ids.map(|id| stored_run::select(Some(&id), session)).collect()
+    (1..)
+        .zip(ids)
+        .map(|(number, id)| take(stored_run::select(Some(&id), session)?, number, session))
+        .collect()
 }
 
 /// Cancels what a command reads when Ctrl-C is pressed: what was read until then is kept, and shown.

@@ -31,18 +31,6 @@ impl StoredRun {
     }
 }
 
-/// The runs as the trials of a policy, numbered from 1.
-pub(crate) fn trials(
-    runs: Vec<StoredRun>,
-    policy: &Policy,
-    session: &Session,
-) -> Result<Vec<Trial>, CliError> {
-    let numbered = (1..).zip(runs);
-    numbered
-        .map(|(number, run)| run.trial(policy, number, session))
-        .collect()
-}
-
 /// The run that the argument selects; the newest when it is left out.
 pub(crate) fn select(run_id: Option<&str>, session: &mut Session) -> Result<StoredRun, CliError> {
     let (directory, short_id) = session.select(run_id)?;

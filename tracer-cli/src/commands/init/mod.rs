@@ -49,15 +49,17 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
                 .with_hint("move the command into a script, and give the script"),
         );
     }
-    let (mut recorded, are_captured) = recorded_metrics(session);
+    let (mut recorded, mut are_captured) = recorded_metrics(session);
     let drafted = args
         .from
         .as_deref()
         .map(|query| drafted(query, session))
         .transpose()?;
-    if drafted.is_some() {
+    let drafted = drafted.map(|(policy, is_captured)| {
         recorded.clear();
-    }
+        are_captured = is_captured;
+        policy
+    });
     let policy = recorded.iter().fold(POLICY.to_owned(), |policy, (metric, most)| {
         turned_on(&policy, metric, *most)
     });
@@ -99,10 +101,17 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     Ok(CommandOutcome::Done)
 }
 
-/// A policy that the matching runs keep.
-fn drafted(query: &str, session: &mut Session) -> Result<String, CliError> {
-    let runs = run_selection::completed(query, session)?;
-    let profiles: Vec<RunProfile> = runs.into_iter().map(|run| run.metrics).collect();
+/// A policy that the matching runs keep, and `true` when `tracer` recorded the newest of them from outside.
+fn drafted(query: &str, session: &mut Session) -> Result<(String, bool), CliError> {
+    let runs = run_selection::completed(query, session, |run, _, _| {
+        let start = run.run.records.clone().next().and_then(Result::ok);
+        Ok((
+            run.metrics,
+            start.is_some_and(|start| is_captured(&start.payload)),
+        ))
+    })?;
+    let newest_is_captured = runs.first().is_some_and(|(_, is_captured)| *is_captured);
+    let profiles: Vec<RunProfile> = runs.into_iter().map(|(metrics, _)| metrics).collect();
     let heading = format!(
         "Drafted by `tracer init` from {}. All keys and their meaning: docs/policy.md in tracer's repository.",
         counted(profiles.len() as u64, "run")
@@ -115,7 +124,8 @@ fn drafted(query: &str, session: &mut Session) -> Result<String, CliError> {
                 .with_hint("choose runs that ended well: --from 'status:ok'"),
         );
     }
-    Ok(draft::policy_text(&[&heading, limits], 3, &checks))
+    let policy = draft::policy_text(&[&heading, limits], 3, &checks);
+    Ok((policy, newest_is_captured))
 }
 
 /// The runs, the newest ones, that say what a policy can gate on.
