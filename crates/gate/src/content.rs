@@ -91,6 +91,14 @@ impl RunContent<'_> {
         last_answer::text(self.records)
     }
 
+    /// Returns whether there may be calls of a tool beside those that are records of one: a strict reading may find more.
+    pub(crate) fn may_lack_calls(&self, tool: &str, seen: usize) -> bool {
+        let called = self.profile.signature.tools.iter().filter(|called| *called == tool);
+        self.profile.missing.is_some()
+            || self.profile.possible_tools.contains_key(tool)
+            || called.count() > seen
+    }
+
     /// The run as one JSON document: `{run, events, output}`.
     pub(crate) fn json(&self, output: Option<&str>) -> String {
         serde_json::json!({"run": self.meta, "events": self.records, "output": output}).to_string()

@@ -68,8 +68,9 @@ impl Invariant for GroundedArguments {
             Payload::ToolCall { tool_name, args, .. } if tool_name == tool => Some((place, args)),
             _ => None,
         });
-        let mut unknown = None;
+        let (mut unknown, mut seen) = (None, 0);
         for (call, (place, args)) in (1..).zip(calls) {
+            seen = call;
             let args = parsed(args);
             let values = path.select(&args);
             if args.is_null() || values.is_empty() && is_altered(&args) {
@@ -93,7 +94,7 @@ impl Invariant for GroundedArguments {
                 }
             }
         }
-        let is_lost = run.profile.missing.is_some() || run.profile.possible_tools.contains_key(tool);
+        let is_lost = run.may_lack_calls(tool, seen);
         let lost = || is_lost.then(|| format!("calls of {tool} may be missing from the trace"));
         Some(unknown.or_else(lost).map_or_else(Finding::kept, Finding::unknown))
     }

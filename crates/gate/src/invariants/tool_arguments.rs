@@ -98,11 +98,10 @@ impl ArgumentCondition {
     fn broken(&self, arguments: &Value) -> Mismatch {
         let (path, is_met): (_, &dyn Fn(&Value) -> bool) = match self {
             Self::Schema(schema) => {
-                let error = schema.error(arguments);
-                return if error.is_some() && is_altered(arguments) {
+                return if is_altered(arguments) {
                     Err(())
                 } else {
-                    Ok(error)
+                    Ok(schema.error(arguments))
                 };
             }
             Self::Equals(path, expected) => (path, &move |value| is_equal(value, expected)),
@@ -113,7 +112,9 @@ impl ArgumentCondition {
         };
         let found = path.select(arguments);
         if !found.is_empty() && found.iter().all(|value| is_met(value)) {
-            return Ok(None);
+            // The expression may have found its place in what stands for the value.
+            let is_unknown = matches!(self, Self::Matches(..)) && found.iter().any(|value| is_altered(value));
+            return if is_unknown { Err(()) } else { Ok(None) };
         }
         let is_unknown = if found.is_empty() {
             is_altered(arguments)
@@ -130,10 +131,10 @@ impl ArgumentCondition {
 
 /// Equal values; 3 and 3.0 are one number.
 fn is_equal(value: &Value, expected: &Value) -> bool {
-    match (value.as_f64(), expected.as_f64()) {
-        (Some(value), Some(expected)) => value.total_cmp(&expected).is_eq(),
-        _ => value == expected,
-    }
+    // Integers are not compared as floats, which cannot tell large ones apart.
+    let has_float = value.is_f64() || expected.is_f64();
+    let numbers = value.as_f64().zip(expected.as_f64()).filter(|_| has_float);
+    value == expected || numbers.is_some_and(|(value, expected)| value.total_cmp(&expected).is_eq())
 }
 
 impl ToolArgumentsCheck {
@@ -179,7 +180,7 @@ impl Invariant for ToolArgumentsCheck {
             })
         };
         let lost = || {
-            let is_lost = run.profile.missing.is_some() || run.profile.possible_tools.contains_key(tool);
+            let is_lost = run.may_lack_calls(tool, outcomes.len());
             is_lost.then(|| Finding::unknown(format!("calls of {tool} may be missing from the trace")))
         };
         let violation = match self.calls {

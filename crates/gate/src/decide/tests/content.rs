@@ -3,6 +3,8 @@
 use rstest::rstest;
 use serde_json::json;
 use tracer_insight::profile::{Metric, MissingSpans, RunProfile};
+use tracer_sdk::format::names::markers;
+use tracer_sdk::format::{OtherMarks, Payload};
 use tracer_sdk::testing::{Captured, capture};
 use tracer_sdk::{llm_call, tool_call};
 
@@ -268,11 +270,69 @@ fn what_recording_replaced_is_not_known() {
         ("/password == x", None),
         ("/to == x", Some(true)),
         ("/to == y", Some(false)),
+        ("/password ~ .", None),
+        ("/to ~ x", Some(true)),
+        ("{properties: {password: {type: string}}}", None),
     ] {
         let policy = policy(1, &format!("tool_arguments: {{tool: pay, where: {condition}}}"));
         let (verdict, seen) = judged(&policy, trial(&run, &policy, false, &NoOutput));
         assert_eq!(verdict.unwrap().passed(), kept, "{condition}: {seen}");
     }
+}
+
+#[rstest]
+#[case::text_that_is_there("output: {contains: refunded}", Some(true))]
+#[case::text_that_may_be_there("output: {contains: '55'}", None)]
+#[case::an_expression("output: {matches: refunded}", None)]
+#[case::a_schema("output: {json_schema: {required: [refunded]}}", None)]
+fn an_answer_that_was_cut_is_not_known(#[case] metric: &str, #[case] kept: Option<bool>) {
+    let answer = format!("{{\"refunded\": \"{}\"}}", markers::TRUNCATED);
+    let run = capture(|| {
+        let _ = llm_call("gpt-5").response(&answer).record();
+    });
+    let policy = policy(1, metric);
+    let (verdict, seen) = judged(&policy, trial(&run, &policy, false, &NoOutput));
+    assert_eq!(verdict.unwrap().passed(), kept, "{metric}: {seen}");
+}
+
+#[test]
+fn large_integers_are_not_one() {
+    let run = capture(|| {
+        let _ = tool_call("pay").args(&json!({"id": 9_007_199_254_740_993_u64})).record();
+    });
+    for (id, kept) in [("9007199254740993", true), ("9007199254740992", false)] {
+        let policy = policy(1, &format!("tool_arguments: {{tool: pay, where: /id == {id}}}"));
+        let (verdict, seen) = judged(&policy, trial(&run, &policy, false, &NoOutput));
+        assert_eq!(verdict.unwrap().passed(), Some(kept), "{id}: {seen}");
+    }
+}
+
+/// A span that is a call of a tool by its name only is no record of one.
+#[rstest]
+#[case("tool_arguments: {tool: delete, where: /id == 1}")]
+#[case("tool_arguments: {tool: delete, where: /id == 1, calls: any}")]
+#[case("grounded_arguments: {tool: delete, path: id}")]
+fn calls_of_a_strict_reading_only_decide_nothing(#[case] metric: &str) {
+    let mut run = capture(|| {
+        let _ = tool_call("delete").record();
+    });
+    for record in &mut run.records {
+        if let Payload::ToolCall { status, .. } = &record.payload {
+            record.payload = Payload::Unknown {
+                attributes: serde_json::Map::new(),
+                status: *status,
+                error: None,
+            };
+            record.marks = Some(Box::new(OtherMarks {
+                tools: vec!["delete".to_owned()],
+                ..OtherMarks::default()
+            }));
+        }
+    }
+    let policy = policy(1, metric);
+    let (verdict, seen) = judged(&policy, trial(&run, &policy, false, &NoOutput));
+    assert_eq!(verdict, Some(Verdict::Inconclusive), "{seen}");
+    assert!(seen.contains("calls of delete may be missing"), "{seen}");
 }
 
 #[test]
