@@ -4,6 +4,7 @@ use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 use serde::Deserialize;
+use serde_json::Value;
 use tracer_runs::read_input;
 
 use super::output::OutputCleaner;
@@ -69,6 +70,12 @@ struct CommandAnswer {
     reason: String,
 }
 
+/// Returns whether a text is meant as the answer of a command, readable or not.
+fn is_answer(text: &str) -> bool {
+    let value = serde_json::from_str::<Value>(text);
+    value.is_ok_and(|value| value.get("pass").is_some() || value.get("score").is_some())
+}
+
 impl TrialOutput for CommandJudge<'_> {
     fn ask(&self, command: &[String], input: &str) -> Finding {
         let Some((program, arguments)) = command.split_first() else {
@@ -102,11 +109,13 @@ impl CommandJudge<'_> {
             ProgramEnd::Stopped(_) => return Finding::unknown(format!("{program} was interrupted")),
         };
         let last = ended.stdout.trim().lines().last().unwrap_or_default();
-        let answer = serde_json::from_str::<CommandAnswer>(last)
-            .or_else(|_| serde_json::from_str(ended.stdout.trim()));
-        let answer = answer
-            .ok()
-            .filter(|answer| answer.pass.is_some() || answer.score.is_some());
+        let answer = [last, ended.stdout.trim()].into_iter().find(|text| is_answer(text));
+        let answer = match answer.map(serde_json::from_str::<CommandAnswer>).transpose() {
+            Ok(answer) => answer,
+            // Its exit code refuses all the same.
+            Err(_) if code == Some(1) => None,
+            Err(_) => return Finding::unknown(format!("{program} gave an answer that cannot be read")),
+        };
         let outcome = match (code, answer.as_ref().and_then(|answer| answer.pass)) {
             (Some(0), Some(pass)) => Some(pass),
             (Some(0), None) => Some(true),
@@ -155,6 +164,25 @@ mod tests {
         "rude"
     )]
     #[case::a_score_below_zero("echo '{\"score\": -1}'", Some(true), None, "")]
+    #[case::an_unreadable_verdict(
+        "echo '{\"pass\": \"no\"}'",
+        None,
+        None,
+        "sh gave an answer that cannot be read"
+    )]
+    #[case::an_unreadable_score(
+        "echo '{\"score\": \"high\"}'",
+        None,
+        None,
+        "sh gave an answer that cannot be read"
+    )]
+    #[case::a_refusal_with_an_unreadable_verdict(
+        "echo '{\"pass\": \"no\"}'; exit 1",
+        Some(false),
+        None,
+        "sh does not accept it"
+    )]
+    #[case::an_object_of_a_log("echo '{\"level\": \"info\"}'", Some(true), None, "")]
     #[case::a_crash("exit 7", None, None, "sh ended with exit code 7, which is no verdict")]
     #[case::a_signal("kill -9 $$", None, None, "sh ended with a signal, which is no verdict")]
     #[case::endless_output("yes | head -c 9000000; echo '{\"pass\": true}'", Some(true), None, "")]
