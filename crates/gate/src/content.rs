@@ -22,9 +22,9 @@ pub struct RunContent<'a> {
 
 /// Outputs of a trial beside its run, and the commands that judge them.
 pub trait TrialOutput {
-    /// Standard output; `None` where it was not kept.
-    fn standard_output(&self) -> Option<String> {
-        None
+    /// Standard output, or the reason why there is none.
+    fn standard_output(&self) -> Result<String, String> {
+        Err("the standard output of a recorded run is not kept".to_owned())
     }
 
     /// Text of a file of its folder, or the reason why there is none.

@@ -113,7 +113,7 @@ impl TrialCommand {
         let was_stopped = matches!(ended.end, ProgramEnd::Stopped(_));
         let cut_short = remarks.cut_short.filter(|_| !was_stopped);
         let output = AttemptOutput {
-            stdout: &ended.stdout,
+            stdout: (!ended.stdout_was_cut).then_some(&*ended.stdout),
             directory: &launch.directory,
             cut_short: cut_short.as_deref(),
             judge: CommandJudge {

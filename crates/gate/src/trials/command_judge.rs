@@ -31,7 +31,8 @@ pub struct CommandJudge<'a> {
 
 /// Outputs of a trial whose process has ended.
 pub(super) struct AttemptOutput<'a> {
-    pub(super) stdout: &'a str,
+    /// Standard output; `None` where it is longer than what is kept.
+    pub(super) stdout: Option<&'a str>,
     /// Why it could not do what it would have done.
     pub(super) cut_short: Option<&'a str>,
     /// The folder in which it ran.
@@ -40,8 +41,9 @@ pub(super) struct AttemptOutput<'a> {
 }
 
 impl TrialOutput for AttemptOutput<'_> {
-    fn standard_output(&self) -> Option<String> {
-        Some(self.stdout.to_owned())
+    fn standard_output(&self) -> Result<String, String> {
+        let text = self.stdout.map(str::to_owned);
+        text.ok_or_else(|| "standard output is longer than 64 KiB".to_owned())
     }
 
     fn file(&self, path: &str) -> Result<String, String> {
@@ -216,8 +218,8 @@ mod tests {
     fn a_file_is_read_in_the_folder_of_the_trial_only() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("answer.txt"), "37.50").unwrap();
-        let output = AttemptOutput {
-            stdout: "said",
+        let mut output = AttemptOutput {
+            stdout: Some("said"),
             cut_short: None,
             directory: folder.path(),
             judge: CommandJudge {
@@ -227,7 +229,10 @@ mod tests {
             },
         };
         assert_eq!(output.file("answer.txt").as_deref(), Ok("37.50"));
-        assert_eq!(output.standard_output().as_deref(), Some("said"));
+        assert_eq!(output.standard_output().as_deref(), Ok("said"));
+        output.stdout = None;
+        let reason = "standard output is longer than 64 KiB".to_owned();
+        assert_eq!(output.standard_output(), Err(reason));
         for outside in ["../answer.txt", "/etc/hostname", "a/../../x"] {
             let reason = output.file(outside).unwrap_err();
             assert!(reason.contains("leads out of the folder"), "{reason}");

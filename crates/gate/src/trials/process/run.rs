@@ -59,6 +59,8 @@ pub(crate) struct EndedProgram {
     pub(crate) has_survivors: bool,
     /// The end of what it wrote to standard output.
     pub(crate) stdout: String,
+    /// It wrote more to it.
+    pub(crate) stdout_was_cut: bool,
     /// The end of what it wrote to standard error.
     pub(crate) stderr: String,
 }
@@ -100,6 +102,7 @@ pub(crate) fn run(launch: &Launch, orphans: Option<&Orphans>, stop: &Stop) -> io
         took,
         has_survivors: !are_gone,
         stdout: stdout.text(deadline),
+        stdout_was_cut: stdout.was_cut(),
         stderr: stderr.text(deadline),
     })
 }

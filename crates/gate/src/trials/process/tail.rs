@@ -39,6 +39,13 @@ impl Tail {
         Ok(Self { kept, end })
     }
 
+    /// Returns whether the beginning of what was read is no longer there.
+    pub(crate) fn was_cut(&self) -> bool {
+        let mut kept = locked(&self.kept);
+        kept.cut();
+        kept.was_cut
+    }
+
     /// The last lines, as text: the whole ones until `deadline`, when a process that was not ended keeps the stream open
     /// for longer.
     pub(crate) fn text(&self, deadline: Instant) -> String {
@@ -139,6 +146,15 @@ mod tests {
         assert!(kept.starts_with(b"xxx"));
         assert_eq!((kept.len() - 8) % 1000, 0, "no part of a line");
         assert!(kept.len() <= KEPT_BYTES && kept.len() > KEPT_BYTES - 1001);
+    }
+
+    #[test]
+    fn what_is_too_long_is_known_to_be_cut() {
+        for (length, was_cut) in [(KEPT_BYTES, false), (KEPT_BYTES + 1, true)] {
+            let tail = Tail::of(io::repeat(b'x').take(length as u64)).unwrap();
+            tail.text(Instant::now() + Duration::from_secs(60));
+            assert_eq!(tail.was_cut(), was_cut, "{length}");
+        }
     }
 
     #[test]
