@@ -4,7 +4,7 @@ use serde::Deserialize;
 use tracer_insight::profile::RunProfile;
 
 use super::tools::AllowedTools;
-use super::{Invariant, InvariantSpec, unless_missing};
+use super::{Invariant, InvariantSpec};
 use crate::Baseline;
 use crate::phrase::Phrase;
 
@@ -25,8 +25,10 @@ pub(super) const SPEC: InvariantSpec =
 impl Invariant for FailedCallsAreRetried {
     fn outcome(&self, run: &RunProfile, baseline: Option<&Baseline>) -> Option<bool> {
         let is_kept = self.tools_against(run, baseline).is_empty();
-        // A missing span may be the retry.
-        unless_missing(run, is_kept).filter(|_| is_kept || run.missing.is_none())
+        // A missing span may be the retry, and a retry whose end was not seen may have failed.
+        let mut perhaps = run.perhaps_recovered_calls.iter();
+        let is_known = !is_kept || perhaps.all(|name| self.allow.matches(name));
+        (is_known && run.missing.is_none()).then_some(is_kept)
     }
 
     fn description(&self) -> String {

@@ -83,7 +83,7 @@ struct Gathered {
     possible_tools: BTreeMap<String, u64>,
     failed_calls: u64,
     unknown_calls: u64,
-    unrecovered: Vec<(StepKind, String)>,
+    unrecovered: Vec<FailedCall>,
     asked: NotRunReader,
     losses: MissingSpanSigns,
     content: Hashing,
@@ -103,6 +103,14 @@ struct Gathered {
     guardrail_errors: Vec<GuardrailStop>,
     /// Calls and structural spans that a guardrail ended.
     guarded_spans: Vec<GuardrailStop>,
+}
+
+/// A tool or model with a failed call that waits for a successful one.
+struct FailedCall {
+    kind: StepKind,
+    name: String,
+    /// A call after it may have been successful: its end was not seen.
+    perhaps_recovered: bool,
 }
 
 /// End of the root: status, time and duration.
@@ -198,13 +206,22 @@ impl Gathered {
             Payload::ToolCall { tool_name, .. } => tool_name,
             _ => return,
         };
-        let is_same = |(other, called): &(StepKind, String)| {
-            *other == kind && (called == name || matches!(record.payload, Payload::LlmCall { .. }))
+        let is_same = |failed: &FailedCall| {
+            failed.kind == kind && (failed.name == *name || matches!(record.payload, Payload::LlmCall { .. }))
         };
+        let same = self.unrecovered.iter_mut().filter(|failed| is_same(failed));
         match outcome {
             Outcome::Ok => self.unrecovered.retain(|waiting| !is_same(waiting)),
-            _ if outcome.is_failure() && !self.unrecovered.iter().any(is_same) => {
-                self.unrecovered.push((kind, name.clone()));
+            Outcome::Unknown => same.for_each(|failed| failed.perhaps_recovered = true),
+            _ if outcome.is_failure() => {
+                let waiting = same.map(|failed| failed.perhaps_recovered = false).count();
+                if waiting == 0 {
+                    self.unrecovered.push(FailedCall {
+                        kind,
+                        name: name.clone(),
+                        perhaps_recovered: false,
+                    });
+                }
             }
             _ => {}
         }
@@ -297,6 +314,9 @@ impl Gathered {
         let repeats = repeats::find(&self.calls, &self.trail);
         let looped = || has_looped(meta, || !self.trail.has_warnings() || self.trail.has_loop());
         let run_status = RunStatus::recorded(meta, || false, looped);
+        let (perhaps_recovered, unrecovered): (Vec<_>, Vec<_>) =
+            self.unrecovered.into_iter().partition(|failed| failed.perhaps_recovered);
+        let names = |calls: Vec<FailedCall>| calls.into_iter().map(|failed| failed.name).collect();
         let is_whole = status != RecordedStatus::Running && meta.unfinished_spans() == 0;
         let not_run = self.asked.finish(is_whole);
         let profile = RunProfile {
@@ -317,7 +337,8 @@ impl Gathered {
             possible_tools: self.possible_tools,
             failed_calls: self.failed_calls,
             unknown_calls: self.unknown_calls,
-            unrecovered_calls: self.unrecovered.into_iter().map(|(_, name)| name).collect(),
+            unrecovered_calls: names(unrecovered),
+            perhaps_recovered_calls: names(perhaps_recovered),
             scores: BTreeMap::new(),
             not_run_calls: not_run.map(|calls| calls.len() as u64),
             missing,

@@ -83,6 +83,8 @@ pub struct RunProfile {
     pub unknown_calls: u64,
     /// Tools and models with a failed call and no successful call after it, each once.
     pub unrecovered_calls: Vec<String>,
+    /// Those with a call after it whose end was not seen.
+    pub perhaps_recovered_calls: Vec<String>,
     /// Scores that commands of a policy gave, by the names of their metrics.
     pub scores: BTreeMap<String, f64>,
     /// Tool calls that a model asked for and that never ran; `None` where that is not known.

@@ -260,6 +260,24 @@ fn a_failed_call_wants_a_successful_one() {
 }
 
 #[test]
+fn a_retry_whose_end_was_not_seen_decides_nothing() {
+    let mut run = capture(|| {
+        let _ = tool_call("search").fail("no index").record();
+        let _ = tool_call("search").record();
+    });
+    let retry = run.records.iter_mut().rfind(|record| matches!(record.payload, Payload::ToolCall { .. }));
+    retry.unwrap().marks = Some(Box::new(OtherMarks {
+        is_unknown: true,
+        ..OtherMarks::default()
+    }));
+    for (allow, kept) in [("", None), ("allow: [search]", Some(true))] {
+        let policy = policy(1, &format!("failed_calls_are_retried: {{{allow}}}"));
+        let (verdict, seen) = judged(&policy, trial(&run, &policy, false, &NoOutput));
+        assert_eq!(verdict.unwrap().passed(), kept, "{allow}: {seen}");
+    }
+}
+
+#[test]
 fn what_recording_replaced_is_not_known() {
     let run = capture(|| {
         let _ = tool_call("pay")
