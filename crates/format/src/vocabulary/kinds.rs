@@ -248,10 +248,10 @@ pub(crate) const INNER_STEPS: &[(Vocabulary, &[Test])] = &[
     // Mastra's loop, its turns, and what a stream brought in each.
     (
         OtelGenAi,
-        &[Test::Word(
-            OPERATION,
-            &["model_generation", "agent_step", "model_chunk"],
-        )],
+        &[
+            Test::Text(names::SCOPE.written(), Pattern::Begins("@mastra/")),
+            Test::Word(OPERATION, &["model_generation", "agent_step", "model_chunk"]),
+        ],
     ),
 ];
 

@@ -77,9 +77,15 @@ fn what_is_in_an_inner_step_stands_in_what_is_around_it() {
 fn pieces_of_a_stream_are_no_rows() {
     let of_mastra = |number, parent, name, operation| {
         let mut span = span(number, parent, name, "", None);
-        span.attributes = attributes(json!({"gen_ai.operation.name": operation}));
+        span.attributes = attributes(json!({
+            "gen_ai.operation.name": operation,
+            "otel.scope.name": "@mastra/otel-exporter",
+        }));
         span
     };
+    let mut other = of_mastra(2, 1, "agent_step 0", "agent_step");
+    other.attributes["otel.scope.name"] = json!("my.own");
+    assert_eq!(rows(vec![other]), ["agent_step 0 in run"]);
     assert_eq!(
         rows(vec![
             of_mastra(2, 1, "invoke_agent weather", "invoke_agent"),
