@@ -116,7 +116,7 @@ impl Planner<'_> {
             return Ok(());
         }
         let message = format!("is set to gate, and {trials} trials cannot reach PASS: {least} can");
-        Err(refused(check, message).hint(format!("use --trials {least}, {instead}or set mode: report_only")))
+        Err(refused(check, message).hint(format!("use {least} trials, {instead}or set mode: report_only")))
     }
 
     pub(super) fn needs_sample(&self, check: &Check, why: &str) -> PolicyMistake {

@@ -40,6 +40,9 @@ fn a_gate_with_nothing_to_check_is_refused() {
 fn a_rate_that_is_set_to_gate_needs_enough_trials() {
     let message = refusal(&policy(3, RATE), None);
     assert_eq!(message, "is set to gate, and 3 trials cannot reach PASS: 25 can");
+    let mistakes = Gate::new(&policy(3, RATE), None).unwrap_err().mistakes;
+    let hint = mistakes[0].hint.as_ref().unwrap();
+    assert!(hint.starts_with("use 25 trials, "), "{hint}");
     assert!(Gate::new(&policy(25, RATE), None).is_ok());
     let exact = with_keys(25, RATE, "decision: exact");
     assert!(refusal(&exact, None).ends_with("29 can"));
