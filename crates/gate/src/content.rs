@@ -93,7 +93,12 @@ impl RunContent<'_> {
 
     /// Returns whether there may be calls of a tool beside those that are records of one: a strict reading may find more.
     pub(crate) fn may_lack_calls(&self, tool: &str, seen: usize) -> bool {
-        let called = self.profile.signature.tools.iter().filter(|called| *called == tool);
+        let called = self
+            .profile
+            .signature
+            .tools
+            .iter()
+            .filter(|called| *called == tool);
         self.profile.missing.is_some()
             || self.profile.possible_tools.contains_key(tool)
             || called.count() > seen

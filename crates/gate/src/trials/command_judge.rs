@@ -111,7 +111,9 @@ impl CommandJudge<'_> {
             ProgramEnd::Stopped(_) => return Finding::unknown(format!("{program} was interrupted")),
         };
         let last = ended.stdout.trim().lines().last().unwrap_or_default();
-        let answer = [last, ended.stdout.trim()].into_iter().find(|text| is_answer(text));
+        let answer = [last, ended.stdout.trim()]
+            .into_iter()
+            .find(|text| is_answer(text));
         let answer = match answer.map(serde_json::from_str::<CommandAnswer>).transpose() {
             Ok(answer) => answer,
             // Its exit code refuses all the same.

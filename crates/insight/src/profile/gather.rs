@@ -314,8 +314,10 @@ impl Gathered {
         let repeats = repeats::find(&self.calls, &self.trail);
         let looped = || has_looped(meta, || !self.trail.has_warnings() || self.trail.has_loop());
         let run_status = RunStatus::recorded(meta, || false, looped);
-        let (perhaps_recovered, unrecovered): (Vec<_>, Vec<_>) =
-            self.unrecovered.into_iter().partition(|failed| failed.perhaps_recovered);
+        let (perhaps_recovered, unrecovered): (Vec<_>, Vec<_>) = self
+            .unrecovered
+            .into_iter()
+            .partition(|failed| failed.perhaps_recovered);
         let names = |calls: Vec<FailedCall>| calls.into_iter().map(|failed| failed.name).collect();
         let is_whole = status != RecordedStatus::Running && meta.unfinished_spans() == 0;
         let not_run = self.asked.finish(is_whole);

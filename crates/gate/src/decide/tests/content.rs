@@ -265,7 +265,10 @@ fn a_retry_whose_end_was_not_seen_decides_nothing() {
         let _ = tool_call("search").fail("no index").record();
         let _ = tool_call("search").record();
     });
-    let retry = run.records.iter_mut().rfind(|record| matches!(record.payload, Payload::ToolCall { .. }));
+    let retry = run
+        .records
+        .iter_mut()
+        .rfind(|record| matches!(record.payload, Payload::ToolCall { .. }));
     retry.unwrap().marks = Some(Box::new(OtherMarks {
         is_unknown: true,
         ..OtherMarks::default()
@@ -316,7 +319,9 @@ fn an_answer_that_was_cut_is_not_known(#[case] metric: &str, #[case] kept: Optio
 #[test]
 fn large_integers_are_not_one() {
     let run = capture(|| {
-        let _ = tool_call("pay").args(&json!({"id": 9_007_199_254_740_993_u64})).record();
+        let _ = tool_call("pay")
+            .args(&json!({"id": 9_007_199_254_740_993_u64}))
+            .record();
     });
     for (id, kept) in [("9007199254740993", true), ("9007199254740992", false)] {
         let policy = policy(1, &format!("tool_arguments: {{tool: pay, where: /id == {id}}}"));
