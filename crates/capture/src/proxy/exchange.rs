@@ -89,17 +89,26 @@ impl Exchange {
 
     /// The request by what it may use at most.
     pub(super) fn budget_request(&self, api: ModelApi) -> BudgetRequest {
-        let facts = RequestFacts::from_body(&self.request_value());
+        let request = self.request_value();
+        let at = |places: &[&str]| {
+            let mut values = places.iter().filter_map(|place| request.pointer(place));
+            values.find(|value| !value.is_null())
+        };
         let answer = if api.is_service() {
             0
         } else {
-            facts.max_tokens.unwrap_or(UNSTATED_ANSWER)
+            let answers = at(&ANSWERS).and_then(Value::as_u64).unwrap_or(1);
+            let each = RequestFacts::from_body(&request).max_tokens;
+            each.unwrap_or(UNSTATED_ANSWER).saturating_mul(answers)
         };
+        let sent = self.request_bytes() / RESERVED_BYTES;
+        // What it refers to is at the provider: as long as an answer may be.
+        let prompt = at(&REFERENCES).map_or(sent, |_| sent.max(UNSTATED_ANSWER));
         BudgetRequest {
             provider: self.provider,
             model: self.model().unwrap_or_else(|| "UNKNOWN".to_owned()),
             is_model_call: !api.is_service(),
-            most: Usage::new(self.request.len() as u64 / RESERVED_BYTES, answer),
+            most: Usage::new(prompt, answer),
         }
     }
 
@@ -114,6 +123,13 @@ impl Exchange {
     /// The request as it was before it was compressed; none where that is not known here.
     fn read_request(&self) -> Option<Unpacked<'_>> {
         unpacked(&self.request_encoding, &self.request, MAX_UNPACKED_BYTES)
+    }
+
+    /// Length of the request before it was compressed; where it cannot be read, the most that it may be.
+    fn request_bytes(&self) -> u64 {
+        let packed = self.request.len() as u64;
+        self.read_request()
+            .map_or(packed * UNREAD_PACKING, |read| read.bytes.len() as u64)
     }
 
     /// The answer as it was before it was compressed; none where that is not known here.
@@ -161,6 +177,22 @@ const UNSTATED_ANSWER: u64 = 32_768;
 /// Bytes of a body to a token: fewer than usual where tokens are reserved, as usual where nobody counted them.
 const RESERVED_BYTES: u64 = 2;
 const BYTES: u64 = 4;
+/// Bytes to a byte of a compressed body that cannot be read.
+const UNREAD_PACKING: u64 = 20;
+/// The number of answers that a request asks for.
+const ANSWERS: [&str; 3] = [
+    "/n",
+    "/generationConfig/candidateCount",
+    "/request/generationConfig/candidateCount",
+];
+/// What a request refers to at the provider in place of sending it.
+const REFERENCES: [&str; 5] = [
+    "/previous_response_id",
+    "/conversation",
+    "/prompt/id",
+    "/cachedContent",
+    "/request/cachedContent",
+];
 /// The headers in which providers name a request.
 const REQUEST_ID_HEADERS: [&str; 2] = ["request-id", "x-request-id"];
 /// The class of the error of a call whose client hung up.
@@ -265,7 +297,7 @@ impl ModelCall {
             body if is_counted || body.is_null() || api.has_binary_answer() => 0,
             body => body.to_string().len(),
         };
-        let estimated = Usage::new(exchange.request.len() as u64 / BYTES, answer as u64 / BYTES);
+        let estimated = Usage::new(exchange.request_bytes() / BYTES, answer as u64 / BYTES);
         Some(BudgetUsage {
             tokens: if is_counted { counted } else { estimated },
             model: self.facts.model.as_deref(),

@@ -43,6 +43,15 @@ impl Spend {
         }
     }
 
+    /// The larger one of each amount.
+    fn max(self, other: Self) -> Self {
+        Self {
+            tokens: self.tokens.max(other.tokens),
+            cost: self.cost.max(other.cost),
+            unpriced: self.unpriced,
+        }
+    }
+
     const fn minus(self, other: Self) -> Self {
         Self {
             tokens: self.tokens.saturating_sub(other.tokens),
@@ -55,8 +64,8 @@ impl Spend {
 /// Answer to a call that asks whether it may be made.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Admission {
-    /// It may; its place is taken until it is settled.
-    Admitted,
+    /// It may; its place, which takes this, is taken until it is settled.
+    Admitted(Spend),
     /// Together with the calls on their way it could cross a limit: one of them has to be settled first.
     Wait,
     /// A limit is reached.
@@ -65,8 +74,9 @@ pub(super) enum Admission {
 
 /// Account of the calls against their limits.
 ///
-/// A call past the limit of calls is never admitted. Of cost and tokens a call is known to need at most what it reserves; one
-/// that reserves more than is left is made alone, so that the limit is exceeded by no more than that call.
+/// A call past the limit of calls is never admitted. Of cost and tokens a call is taken to need at most what it reserves, which is
+/// no less than the largest call so far used; one that reserves more than is left is made alone, so that the limit is exceeded by
+/// no more than that call.
 #[derive(Debug, Default)]
 pub(super) struct BudgetLedger {
     /// As they were given: a raised limit grows by as much.
@@ -75,6 +85,8 @@ pub(super) struct BudgetLedger {
     calls: u64,
     spent: Spend,
     reserved: Spend,
+    /// The most that a call has used.
+    largest: Spend,
     in_flight: u64,
     stopped: Option<GuardrailExceeded>,
 }
@@ -93,6 +105,7 @@ impl BudgetLedger {
         if let Some(exceeded) = self.exceeded(calls, elapsed) {
             return Admission::Exceeded(exceeded);
         }
+        let reserve = reserve.max(self.largest);
         let total = self.spent.plus(self.reserved).plus(reserve);
         let is_above = self.limits.tokens.is_some_and(|limit| total.tokens > limit)
             || self.limits.cost.is_some_and(|limit| total.cost > limit);
@@ -102,7 +115,7 @@ impl BudgetLedger {
         self.calls += calls;
         self.reserved = self.reserved.plus(reserve);
         self.in_flight += 1;
-        Admission::Admitted
+        Admission::Admitted(reserve)
     }
 
     /// Replaces what a call reserved by what it used.
@@ -110,6 +123,7 @@ impl BudgetLedger {
         self.in_flight = self.in_flight.saturating_sub(1);
         self.reserved = self.reserved.minus(reserved);
         self.spent = self.spent.plus(spent);
+        self.largest = self.largest.max(spent);
     }
 
     /// The limit that keeps further calls from being made: the one that stopped the recording, or else the first that is
@@ -212,6 +226,13 @@ mod tests {
         }
     }
 
+    fn admitted(ledger: &mut BudgetLedger, calls: u64, reserve: Spend) -> Option<Spend> {
+        match ledger.admit(calls, reserve, Duration::ZERO) {
+            Admission::Admitted(reserved) => Some(reserved),
+            _ => None,
+        }
+    }
+
     fn exceeded_by(ledger: &mut BudgetLedger) -> Option<String> {
         match ledger.admit(1, Spend::default(), Duration::ZERO) {
             Admission::Exceeded(exceeded) => Some(exceeded.to_string()),
@@ -223,10 +244,10 @@ mod tests {
     fn a_call_past_the_limit_is_refused_while_all_are_on_their_way() {
         let mut ledger = ledger(None, Some(2), None);
         for _ in 0..2 {
-            assert_eq!(ledger.admit(1, spend(9, 9), Duration::ZERO), Admission::Admitted);
+            assert_eq!(admitted(&mut ledger, 1, spend(9, 9)), Some(spend(9, 9)));
         }
         // A request that is no model call does not count.
-        assert_eq!(ledger.admit(0, spend(9, 9), Duration::ZERO), Admission::Admitted);
+        assert_eq!(admitted(&mut ledger, 0, spend(9, 9)), Some(spend(9, 9)));
         let refused = exceeded_by(&mut ledger).unwrap();
         assert_eq!(
             refused,
@@ -237,13 +258,10 @@ mod tests {
     #[test]
     fn a_call_that_may_cross_the_limit_is_made_alone() {
         let mut ledger = ledger(Some(100), None, None);
-        assert_eq!(ledger.admit(1, spend(0, 60), Duration::ZERO), Admission::Admitted);
+        assert_eq!(admitted(&mut ledger, 1, spend(0, 60)), Some(spend(0, 60)));
         assert_eq!(ledger.admit(1, spend(0, 60), Duration::ZERO), Admission::Wait);
         ledger.settle(spend(0, 60), spend(0, 50));
-        assert_eq!(
-            ledger.admit(1, spend(0, 900), Duration::ZERO),
-            Admission::Admitted
-        );
+        assert_eq!(admitted(&mut ledger, 1, spend(0, 900)), Some(spend(0, 900)));
         assert_eq!(ledger.admit(1, spend(0, 1), Duration::ZERO), Admission::Wait);
         ledger.settle(
             spend(0, 900),
@@ -257,6 +275,17 @@ mod tests {
             "the run was stopped by max_cost_usd: it has cost at least $1.05 (1 model call has no known price), and $1.00 is \
              the limit"
         );
+    }
+
+    #[test]
+    fn a_call_reserves_what_the_largest_used() {
+        let mut ledger = ledger(None, None, Some(100));
+        let first = admitted(&mut ledger, 1, spend(10, 0)).unwrap();
+        ledger.settle(first, spend(40, 0));
+        assert_eq!(admitted(&mut ledger, 1, spend(10, 0)), Some(spend(40, 0)));
+        assert_eq!(ledger.admit(1, spend(10, 0), Duration::ZERO), Admission::Wait);
+        ledger.settle(spend(40, 0), spend(20, 0));
+        assert_eq!(ledger.reserved, Spend::default());
     }
 
     #[test]
@@ -290,22 +319,21 @@ mod tests {
             limit in 1_u64..200,
         ) {
             let mut ledger = ledger(None, None, Some(limit));
-            let mut on_their_way: Vec<(u64, u64)> = Vec::new();
+            let mut on_their_way: Vec<(Spend, u64)> = Vec::new();
             let (mut spent, mut largest) = (0, 0);
             for (reserve, percent, ends_one) in calls {
-                let reserved = spend(reserve, 0);
-                if ledger.admit(1, reserved, Duration::ZERO) == Admission::Admitted {
-                    on_their_way.push((reserve, reserve * percent / 100));
+                if let Some(reserved) = admitted(&mut ledger, 1, spend(reserve, 0)) {
+                    on_their_way.push((reserved, reserve * percent / 100));
                 }
                 if ends_one && !on_their_way.is_empty() {
-                    let (reserve, used) = on_their_way.remove(0);
-                    ledger.settle(spend(reserve, 0), spend(used, 0));
+                    let (reserved, used) = on_their_way.remove(0);
+                    ledger.settle(reserved, spend(used, 0));
                     spent += used;
                     largest = largest.max(used);
                 }
             }
-            for (reserve, used) in on_their_way {
-                ledger.settle(spend(reserve, 0), spend(used, 0));
+            for (reserved, used) in on_their_way {
+                ledger.settle(reserved, spend(used, 0));
                 spent += used;
                 largest = largest.max(used);
             }

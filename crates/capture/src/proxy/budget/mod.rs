@@ -116,14 +116,14 @@ impl CallBudget {
         if self.prices.find(provider, model, units::now()).is_err() {
             self.name_unpriced(model);
         }
-        let reserved = self.spend(provider, model, None, &request.most);
+        let reserve = self.spend(provider, model, None, &request.most);
         let calls = u64::from(request.is_model_call);
-        loop {
+        let reserved = loop {
             let settled = self.settled.notified();
             let elapsed = self.started.elapsed();
-            let admission = self.ledger.lock().admit(calls, reserved, elapsed);
+            let admission = self.ledger.lock().admit(calls, reserve, elapsed);
             match admission {
-                Admission::Admitted => break,
+                Admission::Admitted(reserved) => break reserved,
                 Admission::Wait => settled.await,
                 Admission::Exceeded(exceeded) => {
                     let budget = Arc::clone(&self);
@@ -138,7 +138,7 @@ impl CallBudget {
                     }
                 }
             }
-        }
+        };
         Ok(Reservation {
             budget: self,
             request,
@@ -223,6 +223,15 @@ impl CallBudget {
                 option(exceeded.guardrail)
             )
         });
+        let used_up = ledger.exceeded(0, Duration::ZERO).filter(|_| stopped.is_none());
+        let used_up = used_up.map(|exceeded| {
+            format!(
+                "the last calls used up {}: {} of {}; none was refused",
+                option(exceeded.guardrail),
+                exceeded.actual,
+                exceeded.threshold
+            )
+        });
         let by_size = (report.counted_by_size > 0).then(|| {
             let calls = counted(report.counted_by_size, "model call");
             format!("{calls} reported no tokens: counted by the size of the texts")
@@ -233,7 +242,8 @@ impl CallBudget {
             let calls = counted(past, "model call");
             format!("{calls} went past the proxy: the limits did not count them")
         });
-        stopped.into_iter().chain(by_size).chain(missed).collect()
+        let stopped = stopped.into_iter().chain(used_up);
+        stopped.chain(by_size).chain(missed).collect()
     }
 }
 
