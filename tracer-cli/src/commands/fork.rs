@@ -281,7 +281,7 @@ fn confirmed(
     }
     if args.model.len() > 1 {
         facts.push(format!(
-            "tracer: one fork after the other: {}",
+            "tracer: one fork after the other, each in the files that the one before it left: {}",
             args.model.join(", ")
         ));
     }

@@ -57,6 +57,10 @@ pub fn table(forks: &[(ModelFork, ListedRun)], id_length: usize, now: Timestamp,
 fn verified(fork: &ModelFork) -> String {
     match fork.verified {
         _ if !fork.fork.outcome.is_verified() => "no: it left the recorded calls".to_owned(),
+        _ if fork.fork.outcome.live == 0 && !fork.asked_its_model() => {
+            "no: the model was not asked".to_owned()
+        }
+        _ if !fork.asked_its_model() => "no: not every call asked the model".to_owned(),
         None => "not asked".to_owned(),
         Some(exit) if exit.is_success() => "yes".to_owned(),
         Some(exit) => format!("no: {exit}"),

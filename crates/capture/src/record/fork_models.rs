@@ -1,5 +1,6 @@
 //! Forks of one run with one model after the other, each verified by a command.
 
+use std::ops::RangeInclusive;
 use std::process::Command;
 
 use tracer_sdk::format::TraceId;
@@ -31,19 +32,31 @@ pub struct ModelFork {
 }
 
 impl ModelFork {
-    /// Returns whether it went the recorded way to the fork, and its verification, or else its command, succeeded.
+    /// Returns whether it went the recorded way to the fork, asked its model, and its verification, or else its command,
+    /// succeeded.
     #[must_use]
     pub fn is_success(&self) -> bool {
         let code = Exit::Code(self.fork.code.into());
-        self.fork.outcome.is_verified() && self.verified.unwrap_or(code).is_success()
+        self.is_verifiable() && self.verified.unwrap_or(code).is_success()
+    }
+
+    /// Returns whether its model, if it has one, was asked, and no other.
+    #[must_use]
+    pub fn asked_its_model(&self) -> bool {
+        let outcome = &self.fork.outcome;
+        self.model.is_none() || outcome.live > 0 && outcome.unchanged == 0
+    }
+
+    fn is_verifiable(&self) -> bool {
+        self.fork.outcome.is_verified() && self.asked_its_model()
     }
 }
 
-/// The exit code of a command that Ctrl-C ended.
-const INTERRUPTED: u8 = 130;
+/// The exit codes, as shells have them, of commands that a signal ended, as Ctrl-C does.
+const OF_SIGNALS: RangeInclusive<u8> = 129..=159;
 
-/// Forks with one model after the other, and verifies each fork that went the recorded way. Ctrl-C ends it with the fork that is
-/// running.
+/// Forks with one model after the other, and verifies each fork that went the recorded way and asked its model. A signal that ends
+/// a fork or its verification, as Ctrl-C does, ends it with that fork.
 ///
 /// # Errors
 ///
@@ -55,15 +68,19 @@ pub fn fork_models<E>(
 ) -> Result<Vec<ModelFork>, E> {
     let mut forks = Vec::new();
     for model in models {
-        let fork = fork(model.as_deref())?;
-        let run = fork.recorded.run.filter(|_| fork.outcome.is_verified());
-        let verified = run.map(&verify).transpose()?.flatten();
-        let is_interrupted = fork.code == INTERRUPTED;
-        forks.push(ModelFork {
+        let mut forked = ModelFork {
+            fork: fork(model.as_deref())?,
             model,
-            fork,
-            verified,
-        });
+            verified: None,
+        };
+        let run = forked.fork.recorded.run.filter(|_| forked.is_verifiable());
+        forked.verified = run.map(&verify).transpose()?.flatten();
+        let verified = forked.verified.map(Exit::shell_code);
+        let is_interrupted = [Some(forked.fork.code), verified]
+            .iter()
+            .flatten()
+            .any(|code| OF_SIGNALS.contains(code));
+        forks.push(forked);
         if is_interrupted {
             break;
         }
@@ -96,6 +113,7 @@ mod tests {
             outcome: ForkOutcome {
                 before: 1,
                 verified,
+                live: 1,
                 ..ForkOutcome::default()
             },
         }
@@ -118,12 +136,32 @@ mod tests {
     }
 
     #[test]
+    fn a_model_that_was_not_asked_is_not_verified() {
+        for (live, unchanged) in [(0, 0), (2, 1)] {
+            let mut fork = forked(0, 1);
+            fork.outcome.live = live;
+            fork.outcome.unchanged = unchanged;
+            let mut fork = Some(fork);
+            let forks = fork_models(
+                [Some("a".to_owned())],
+                |_| fork.take().ok_or(()),
+                |_| Ok(Some(Exit::Code(0))),
+            )
+            .unwrap();
+            assert_eq!((forks[0].verified, forks[0].is_success()), (None, false));
+        }
+    }
+
+    #[test]
     fn an_interrupted_fork_is_the_last() {
-        let forks = fork_models(
-            [None, None],
-            |_| Ok::<_, ()>(forked(INTERRUPTED, 1)),
-            |_| Ok(None),
-        );
-        assert_eq!(forks.map(|forks| forks.len()), Ok(1));
+        let count = |code, verified| {
+            let forks = fork_models([None, None], |_| Ok::<_, ()>(forked(code, 1)), |_| Ok(verified));
+            forks.map(|forks| forks.len())
+        };
+        for code in [130, 137, 143] {
+            assert_eq!(count(code, None), Ok(1), "{code}");
+        }
+        assert_eq!(count(0, Some(Exit::Signal(2))), Ok(1), "its verification");
+        assert_eq!(count(255, Some(Exit::Code(1))), Ok(2), "failures of their own");
     }
 }
