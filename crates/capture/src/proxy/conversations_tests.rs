@@ -59,6 +59,7 @@ impl Wire {
             call_number: None,
             reservation: None,
             refused_by: None,
+            is_held: false,
             client_model: None,
             span_id: random_span_id(),
             sent_context: None,

@@ -67,6 +67,8 @@ pub(super) struct Exchange {
     pub(super) reservation: Option<Reservation>,
     /// The limit that it was refused for: no provider got it.
     pub(super) refused_by: Option<GuardrailExceeded>,
+    /// It waits for a place within the limits: no provider has got it.
+    pub(super) is_held: bool,
 }
 
 impl Exchange {
@@ -275,9 +277,18 @@ impl ModelCall {
         }
     }
 
-    /// Tokens that the call used, by the sizes of the texts where nobody counted them; `None` of one that the provider refused,
+    /// Tokens that the call used, by the sizes of the texts where nobody counted them all; `None` of one that the provider refused,
     /// or did not get.
     pub(super) fn used(&self, exchange: &Exchange, api: ModelApi) -> Option<BudgetUsage<'_>> {
+        let model = self.facts.model.as_deref();
+        if self.is_unfinished(exchange) {
+            // Its tokens come with what asks again, if anything does.
+            return Some(BudgetUsage {
+                tokens: exchange.budget_request(api).most,
+                model,
+                is_estimate: true,
+            });
+        }
         let counted = self.facts.usage;
         let is_counted = [
             counted.total_tokens,
@@ -293,15 +304,25 @@ impl ModelCall {
         if !is_counted && was_refused {
             return None;
         }
+        // A stream that was left counted its answer when that began.
+        let is_whole = is_counted && (self.answer.chunks == 0 || self.answer.is_complete);
         let answer = match &self.answer.body {
-            body if is_counted || body.is_null() || api.has_binary_answer() => 0,
-            body => body.to_string().len(),
+            body if is_whole || body.is_null() || api.has_binary_answer() => 0,
+            body => body.to_string().len() as u64 / BYTES,
         };
-        let estimated = Usage::new(exchange.request_bytes() / BYTES, answer as u64 / BYTES);
+        let tokens = match counted.completion_tokens.unwrap_or(0).max(answer) {
+            _ if is_whole => counted,
+            answer if is_counted => Usage {
+                completion_tokens: Some(answer),
+                total_tokens: None,
+                ..counted
+            },
+            answer => Usage::new(exchange.request_bytes() / BYTES, answer),
+        };
         Some(BudgetUsage {
-            tokens: if is_counted { counted } else { estimated },
-            model: self.facts.model.as_deref(),
-            is_estimate: !is_counted,
+            tokens,
+            model,
+            is_estimate: !is_whole,
         })
     }
 

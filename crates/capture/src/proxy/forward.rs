@@ -239,6 +239,7 @@ async fn pass_on(State(forwarder): State<Forwarder>, request: Request) -> Result
             client_model: None,
             reservation: None,
             refused_by: None,
+            is_held: false,
         })),
     };
     let decision = match &forwarder.responder {
@@ -466,7 +467,11 @@ impl ExchangeCopy {
             return Ok(());
         };
         let Some(api) = exchange.api else { return Ok(()) };
-        match Arc::clone(budget).admit(exchange.budget_request(api)).await {
+        // A client that hangs up meanwhile drops this future.
+        exchange.is_held = true;
+        let admitted = Arc::clone(budget).admit(exchange.budget_request(api)).await;
+        exchange.is_held = false;
+        match admitted {
             Ok(reservation) => {
                 exchange.reservation = Some(reservation);
                 Ok(())

@@ -270,6 +270,12 @@ impl ExchangeRecorderState {
     }
 
     fn record(&mut self, exchange: &mut Exchange) {
+        if exchange.is_held {
+            // Its client left before any provider got it: it is no model call.
+            let spans = self.runs.spans(exchange, None);
+            self.write(&spans);
+            return;
+        }
         let is_made = exchange.refused_by.is_none();
         if let Some(exchanges) = self.exchanges.as_mut().filter(|_| is_made) {
             exchange.hand_over(exchanges.as_mut());

@@ -216,7 +216,7 @@ fn client_name(user_agent: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use serde_json::{Value, json};
     use tracer_sdk::format::TraceId;
 
@@ -225,7 +225,7 @@ mod tests {
     use crate::proxy::stream_usage::StreamUsage;
 
     /// An exchange of a chat that takes a second, `at` seconds after the first one.
-    fn exchange(at: u64, messages: &Value, answer: &Value) -> Exchange {
+    pub(in crate::proxy) fn exchange(at: u64, messages: &Value, answer: &Value) -> Exchange {
         let arrived = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000 + at);
         Exchange {
             segment: "openai",
@@ -236,6 +236,7 @@ mod tests {
             call_number: None,
             reservation: None,
             refused_by: None,
+            is_held: false,
             client_model: None,
             span_id: random_span_id(),
             sent_context: None,

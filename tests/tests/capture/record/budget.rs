@@ -179,7 +179,7 @@ fn what_reports_no_tokens_counts_by_its_size() {
     let (server, recorder) = provider("gpt-5", &Value::Null);
     let outcome = in_turn(&recorder, &["--max-tokens", "20"], &vec![chat("gpt-5"); 4]);
     assert_eq!(server.requests().len(), 1);
-    outcome.says("1 model call reported no tokens: counted by the size of the texts");
+    outcome.says("1 model call did not report all tokens: counted by the size of the texts");
 }
 
 #[test]

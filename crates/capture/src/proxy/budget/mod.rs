@@ -73,7 +73,7 @@ pub(super) struct BudgetUsage<'a> {
     pub(super) tokens: Usage,
     /// The model that answered.
     pub(super) model: Option<&'a str>,
-    /// Nobody counted them.
+    /// Nobody counted them all.
     pub(super) is_estimate: bool,
 }
 
@@ -234,7 +234,7 @@ impl CallBudget {
         });
         let by_size = (report.counted_by_size > 0).then(|| {
             let calls = counted(report.counted_by_size, "model call");
-            format!("{calls} reported no tokens: counted by the size of the texts")
+            format!("{calls} did not report all tokens: counted by the size of the texts, or by what the request allows")
         });
         let past = past.saturating_sub(report.refused);
         let is_missed = past > 0 && *ledger.limits() != BudgetLimits::default();
@@ -282,4 +282,92 @@ pub(super) fn refusal(api: ModelApi, exceeded: &GuardrailExceeded) -> PreparedAn
     );
     let body = error_body(Some(api), REFUSED_STATUS, "budget_exceeded", &message);
     PreparedAnswer::of_error(REFUSED_STATUS, &body, Some(NO_RETRY))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::exchange::ExchangeEnd;
+    use crate::otlp::packed::gzip;
+    use crate::proxy::exchange::{Exchange, ModelCall};
+    use crate::proxy::run_groups::tests::exchange;
+
+    fn asking(request: &Value) -> Exchange {
+        Exchange {
+            request: request.to_string().into_bytes().into(),
+            ..exchange(0, &Value::Null, &Value::Null)
+        }
+    }
+
+    /// The tokens of the prompt and of the answer that a request reserves.
+    fn reserved(exchange: &Exchange) -> (u64, u64) {
+        let most = exchange.budget_request(ModelApi::ChatCompletions).most;
+        (most.prompt_tokens.unwrap(), most.completion_tokens.unwrap())
+    }
+
+    #[test]
+    fn a_compressed_request_reserves_as_much() {
+        let mut asked = asking(&json!({"model": "m", "max_tokens": 7, "input": "a".repeat(10_000)}));
+        let plain = reserved(&asked);
+        assert!(plain.0 > 5_000 && plain.1 == 7, "{plain:?}");
+        let packed = gzip(&asked.request);
+        asked.request_encoding = "gzip".to_owned();
+        asked.request = packed.into();
+        assert_eq!(reserved(&asked), plain);
+        asked.request_encoding = "unknown".to_owned();
+        assert_eq!(reserved(&asked).0, asked.request.len() as u64 * 10);
+    }
+
+    #[test]
+    fn a_request_reserves_what_it_refers_to_and_each_answer() {
+        let body = json!({"previous_response_id": null, "conversation": "conv_1", "n": 3, "max_tokens": 7});
+        assert_eq!(reserved(&asking(&body)), (32_768, 21));
+        let body = json!({"previous_response_id": null, "max_tokens": 7});
+        assert!(reserved(&asking(&body)).0 < 100);
+    }
+
+    #[test]
+    fn an_answer_in_the_background_counts_as_what_it_may_use() {
+        let mut asked = asking(&json!({"model": "m", "background": true, "max_output_tokens": 900}));
+        asked.response = br#"{"id": "resp_1", "status": "queued", "usage": null}"#.to_vec();
+        let call = ModelCall::read(&asked, ModelApi::Responses);
+        let used = call.used(&asked, ModelApi::Responses).unwrap();
+        assert_eq!(
+            (used.tokens.completion_tokens, used.is_estimate),
+            (Some(900), true)
+        );
+    }
+
+    #[test]
+    fn a_stream_that_is_left_counts_what_came() {
+        let usage = json!({"input_tokens": 50, "output_tokens": 1});
+        let message = json!({"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [], "usage": usage});
+        let text = json!({"type": "text_delta", "text": "a".repeat(4_000)});
+        let events = [
+            json!({"type": "message_start", "message": message}),
+            json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}),
+            json!({"type": "content_block_delta", "index": 0, "delta": text}),
+        ];
+        let mut asked = asking(&json!({"model": "m", "stream": true}));
+        asked.response = events
+            .iter()
+            .flat_map(|event| {
+                format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap()).into_bytes()
+            })
+            .collect();
+        asked.content_type = "text/event-stream".to_owned();
+        asked.end = ExchangeEnd::ClientGone;
+        let call = ModelCall::read(&asked, ModelApi::Messages);
+        let used = call.used(&asked, ModelApi::Messages).unwrap();
+        assert!(
+            used.is_estimate && used.tokens.completion_tokens >= Some(1_000),
+            "{used:?}"
+        );
+        assert_eq!(
+            (used.tokens.prompt_tokens, used.tokens.total_tokens),
+            (Some(50), None)
+        );
+    }
 }
