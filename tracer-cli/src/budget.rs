@@ -35,7 +35,7 @@ pub(crate) struct BudgetArgs {
     #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = HEADING)]
     max_time: Option<Duration>,
 
-    /// Ask on the terminal when a limit is reached: y raises it by the same amount
+    /// Ask on the terminal when a limit other than that of time is reached: y raises it by the same amount
     #[arg(long, help_heading = HEADING)]
     ask: bool,
 }
@@ -50,9 +50,14 @@ impl BudgetArgs {
             time: self.max_time,
         };
         let has_limits = limits != BudgetLimits::default();
-        if self.ask && !has_limits {
-            return Err(CliError::input("--ask needs a limit to ask about")
-                .with_hint("give --max-cost, --max-calls, --max-tokens or --max-time"));
+        let of_time = BudgetLimits {
+            time: self.max_time,
+            ..BudgetLimits::default()
+        };
+        if self.ask && limits == of_time {
+            return Err(CliError::input("--ask needs a limit to ask about").with_hint(
+                "give --max-cost, --max-calls or --max-tokens: the end of the time is not asked about",
+            ));
         }
         if self.ask && !Terminal::is_there() {
             return Err(

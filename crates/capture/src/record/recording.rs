@@ -317,15 +317,14 @@ impl Recording {
     /// Waits for the end of the command, or ends it when its time is over.
     fn wait(&self, running: &RunningCommand) -> io::Result<Exit> {
         let budget = self.options.budget.as_ref();
-        while let Some((budget, left)) = budget.and_then(|budget| Some((budget, budget.time_left()?))) {
-            if let Some(exit) = running.wait_for(left)? {
-                return Ok(exit);
-            }
-            if !budget.goes_on() {
-                return running.end(|| survivors(&self.marks()));
-            }
+        let Some((budget, left)) = budget.and_then(|budget| Some((budget, budget.time_left()?))) else {
+            return running.wait();
+        };
+        if let Some(exit) = running.wait_for(left)? {
+            return Ok(exit);
         }
-        running.wait()
+        budget.stop_at_time();
+        running.end(|| survivors(&self.marks()))
     }
 
     /// Waits until the exporters of a command that has ended have sent everything, and ends its run.
@@ -348,11 +347,16 @@ impl Recording {
         };
         recorded.notes = proxied.notes();
         let counted = recorded.model_calls;
-        if let Some(budget) = &self.options.budget {
-            let past = counted.saturating_sub(proxied.counted_calls);
-            recorded.notes.extend(budget.notes(past));
+        let past = counted.saturating_sub(proxied.counted_calls);
+        match &self.options.budget {
+            // Says what went past the limits.
+            Some(budget) if past > 0 => recorded.notes.extend(budget.notes(past)),
+            budget => {
+                let notes = budget.iter().flat_map(|budget| budget.notes(0));
+                recorded.notes.extend(notes);
+                recorded.notes.extend(difference(proxied.counted_calls, counted));
+            }
         }
-        recorded.notes.extend(difference(proxied.counted_calls, counted));
         recorded.notes.extend(summary.notes());
         recorded.kept = self.kept.as_ref().map(KeptHandle::read).unwrap_or_default();
         recorded.survivors = survivors;

@@ -169,22 +169,17 @@ impl BudgetLedger {
         Some(GuardrailExceeded::new(Guardrail::MaxDuration, threshold, actual))
     }
 
-    /// Raises a limit by the amount that was given for it.
+    /// Raises a limit, of calls, tokens or cost, by the amount that was given for it.
     pub(super) fn raise(&mut self, guardrail: Guardrail) {
         let (limits, given) = (&mut self.limits, &self.given);
         let sum = |limit: Option<u64>, more: Option<u64>| Some(limit?.saturating_add(more?));
         match guardrail {
             Guardrail::MaxLlmCalls => limits.calls = sum(limits.calls, given.calls),
             Guardrail::MaxTokens => limits.tokens = sum(limits.tokens, given.tokens),
-            Guardrail::MaxCost => {
+            _ => {
                 limits.cost = limits
                     .cost
                     .map(|limit| limit.saturating_add(given.cost.unwrap_or_default()));
-            }
-            _ => {
-                limits.time = limits
-                    .time
-                    .map(|limit| limit.saturating_add(given.time.unwrap_or_default()));
             }
         }
     }

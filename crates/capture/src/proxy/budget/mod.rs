@@ -127,10 +127,7 @@ impl CallBudget {
                 Admission::Wait => settled.await,
                 Admission::Exceeded(exceeded) => {
                     let budget = Arc::clone(&self);
-                    let asking = spawn_blocking(move || {
-                        let elapsed = budget.started.elapsed();
-                        budget.raise_or_stop(|ledger| ledger.exceeded(calls, elapsed))
-                    });
+                    let asking = spawn_blocking(move || budget.raise_or_stop(calls));
                     // Nothing is asked any more where the proxy ends meanwhile.
                     if let Err(stopped) = asking.await.unwrap_or(Err(exceeded)) {
                         self.report.lock().refused += 1;
@@ -147,19 +144,19 @@ impl CallBudget {
         })
     }
 
-    /// Asks the operator about a limit that is still reached; the recording stops at one that is not raised.
-    fn raise_or_stop(
-        &self,
-        exceeded: impl Fn(&BudgetLedger) -> Option<GuardrailExceeded>,
-    ) -> Result<(), GuardrailExceeded> {
+    /// Asks the operator about a limit that is still reached; the recording stops at one that is not raised, as that of time
+    /// never is.
+    fn raise_or_stop(&self, calls: u64) -> Result<(), GuardrailExceeded> {
         // The answer to the question about another call may be the answer for this one.
         let _one_at_a_time = self.question.lock();
         let (exceeded, stopped) = {
             let ledger = self.ledger.lock();
-            (exceeded(&ledger), ledger.stopped().cloned())
+            let exceeded = ledger.exceeded(calls, self.started.elapsed());
+            (exceeded, ledger.stopped().cloned())
         };
         let Some(exceeded) = exceeded else { return Ok(()) };
-        if stopped.is_none() && self.operator.raises(&exceeded) {
+        let is_raisable = stopped.is_none() && exceeded.guardrail != Guardrail::MaxDuration;
+        if is_raisable && self.operator.raises(&exceeded) {
             self.ledger.lock().raise(exceeded.guardrail);
             return Ok(());
         }
@@ -175,10 +172,15 @@ impl CallBudget {
         Some(limit.saturating_sub(self.started.elapsed()))
     }
 
-    /// Decides at the end of the time if the command goes on.
-    pub(crate) fn goes_on(&self) -> bool {
-        self.raise_or_stop(|ledger| ledger.over_time(self.started.elapsed()))
-            .is_ok()
+    /// Stops the recording when its time is over. Nobody is asked: the command waits with this thread, deaf to Ctrl-C.
+    pub(crate) fn stop_at_time(&self) {
+        let mut ledger = self.ledger.lock();
+        if let Some(exceeded) = ledger.over_time(self.started.elapsed()) {
+            ledger.stop(exceeded);
+        }
+        drop(ledger);
+        // What waits for room gets none.
+        self.settled.notify_waiters();
     }
 
     fn spend(&self, provider: &str, model: &str, answered: Option<&str>, usage: &Usage) -> Spend {
@@ -236,7 +238,6 @@ impl CallBudget {
             let calls = counted(report.counted_by_size, "model call");
             format!("{calls} did not report all tokens: counted by the size of the texts, or by what the request allows")
         });
-        let past = past.saturating_sub(report.refused);
         let is_missed = past > 0 && *ledger.limits() != BudgetLimits::default();
         let missed = is_missed.then(|| {
             let calls = counted(past, "model call");
