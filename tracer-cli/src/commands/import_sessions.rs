@@ -7,7 +7,6 @@ use serde_json::json;
 use tracer_capture::runs::CodingAgent;
 use tracer_capture::sessions::{FoundSessions, ImportTally, SessionFinder, SessionImporter, default_places};
 use tracer_insight::line::{Line, Tone};
-use tracer_insight::text::counted;
 use tracer_insight::units;
 
 use super::import::suggest_runs;
@@ -77,7 +76,11 @@ pub(super) fn run(
                 paths.to_vec()
             };
             let sessions = finder.find(*agent, &places);
-            importer.import_all(&sessions, !is_last, &mut tally, || progress.step());
+            importer.import_all(&sessions, !is_last, &mut tally, || {
+                if is_first {
+                    progress.step();
+                }
+            });
         }
         for problem in finder.take_problems() {
             tally.add_problem(problem);
@@ -145,10 +148,13 @@ fn show(
     if tally.unreadable == 0 {
         return Ok(CommandOutcome::Done);
     }
-    let what = counted(tally.unreadable, "line");
+    let what = match tally.unreadable {
+        1 => "1 line or file".to_owned(),
+        unreadable => format!("{} lines or files", units::grouped(unreadable)),
+    };
     Err(CliError::new(
         ErrorKind::Check,
-        format!("{what} or files could not be read; the others were imported"),
+        format!("{what} could not be read; the others were imported"),
     )
     .with_details(tally.problem_words()))
 }

@@ -126,6 +126,10 @@ fn a_damaged_line_is_named_without_its_content() {
             .contains("207f2d10-0b4e-4037-869f-1bffcfa7cc7f.jsonl: line 11: not JSON"),
         "{imported:?}"
     );
+    assert!(
+        imported.stderr.contains("1 line or file could not be read"),
+        "{imported:?}"
+    );
     assert!(!imported.stderr.contains("password"), "{imported:?}");
 }
 

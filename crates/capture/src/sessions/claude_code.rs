@@ -8,7 +8,7 @@ use tracer_sdk::format::{SpanId, Timestamp};
 
 use super::RecordReader;
 use super::discover::SubAgent;
-use super::transcript::{AgentThread, AnsweredCall, SessionTranscript, ToolEnd, items, text_at};
+use super::transcript::{AgentThread, AnsweredCall, SessionTranscript, ToolEnd, text_at};
 
 /// Records that say nothing about a call: what was queued, shown, saved, or attached by the program itself.
 const BOOKKEEPING: [&str; 26] = [
@@ -156,6 +156,10 @@ impl ClaudeCode {
         let of = self.thread(record, transcript);
         let start = of.thread.at;
         let at = transcript.time(&mut of.thread, record);
+        let blocks = match message.get("content").unwrap_or(&Value::Null) {
+            Value::String(text) => vec![json!({"type": "text", "text": text})],
+            content => content.as_array().cloned().unwrap_or_default(),
+        };
         let ended = of.message.take_if(|open| open.id != id);
         let begins = of.message.is_none();
         if begins {
@@ -173,14 +177,14 @@ impl ClaudeCode {
         if let Some(open) = &mut of.message {
             open.end = at;
             open.message = message.clone();
-            open.content.extend(items(message, "/content").cloned());
+            open.content.extend(blocks.iter().cloned());
             if record.get("isApiErrorMessage") == Some(&Value::Bool(true)) {
                 let class = text_at(record, "/error").unwrap_or("ApiError");
-                let text = items(message, "/content").find_map(|block| text_at(block, "/text"));
+                let text = blocks.iter().find_map(|block| text_at(block, "/text"));
                 open.failure = Some((class.to_owned(), text.unwrap_or_default().to_owned()));
             }
         }
-        for block in items(message, "/content") {
+        for block in &blocks {
             if let (Some("tool_use"), Some(call), Some(tool)) = (
                 text_at(block, "/type"),
                 text_at(block, "/id"),

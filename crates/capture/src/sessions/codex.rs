@@ -428,7 +428,10 @@ fn said_of_tool(item: &Value, id: &str, thread: &mut AgentThread, transcript: &m
             .get("exit_code")
             .and_then(Value::as_i64)
             .is_some_and(|code| code != 0)
-        || matches!(text_at(item, "/status"), Some("failed" | "declined"));
+        || matches!(text_at(item, "/status"), Some("failed" | "declined"))
+        // Of an MCP server: no result, or one that says so.
+        || item.pointer("/result/Err").is_some()
+        || item.pointer("/result/Ok/isError") == Some(&Value::Bool(true));
     let changes = item.get("changes").and_then(Value::as_object);
     let files = changes
         .into_iter()

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use tracer_insight::text::path_below_home;
@@ -11,7 +11,7 @@ use tracer_sdk::format::{RUNS_FOLDER, SpanId, SpanRecord, Timestamp, TraceId, Tr
 use tracer_sdk::settings::Settings;
 
 use super::discover::AgentSession;
-use super::lines::TranscriptLines;
+use super::lines::{TranscriptLines, UnreadableLine};
 use super::record_reader;
 use super::tally::ImportTally;
 use super::transcript::SessionTranscript;
@@ -62,6 +62,16 @@ pub struct SessionImport {
     pub unreadable: u64,
 }
 
+impl SessionImport {
+    fn add_problem(&mut self, path: &Path, problem: &UnreadableLine) {
+        self.unreadable += 1;
+        if self.problems.len() < MAX_PROBLEMS {
+            self.problems
+                .push(format!("{}: {problem}", path_below_home(path)));
+        }
+    }
+}
+
 /// Why a session could not be imported. What was written of it stays, and importing it again goes on.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -83,6 +93,7 @@ pub enum SessionError {
 #[derive(Debug)]
 pub struct SessionImporter {
     importer: Importer,
+    without_content: bool,
     settings: Settings,
     /// The runs of sessions that go on.
     open: HashMap<TraceId, RunWriter>,
@@ -101,6 +112,7 @@ impl SessionImporter {
             } else {
                 importer
             },
+            without_content,
             settings: settings.clone(),
             open: HashMap::new(),
             read: HashMap::new(),
@@ -121,12 +133,41 @@ impl SessionImporter {
         })
     }
 
+    /// Returns whether there is nothing to import of a session: no call, or it was recorded while it ran. Reads it until its
+    /// first call.
+    pub(super) fn leaves_out(&self, session: &AgentSession) -> bool {
+        // What cannot be read is named by its import.
+        self.recorded(session).is_some() || matches!(has_call(session), Ok(false))
+    }
+
+    /// The run of a session that was recorded while it ran.
+    fn recorded(&self, session: &AgentSession) -> Option<TraceId> {
+        let run = conversation_run(session.agent, &session.id);
+        let runs = self.importer.data_directory().join(RUNS_FOLDER);
+        runs.join(run.to_string()).exists().then_some(run)
+    }
+
     /// Imports a session, one of `all`. `stays_open` keeps the run of a session that goes on open for more.
     ///
     /// # Errors
     ///
     /// [`SessionError`]
     pub fn import(
+        &mut self,
+        session: &AgentSession,
+        all: &[AgentSession],
+        stays_open: bool,
+    ) -> Result<SessionImport, SessionError> {
+        let import = self.import_changed(session, all, stays_open)?;
+        if import.outcome != SessionOutcome::Busy {
+            self.read
+                .insert(session.run(), (session.bytes, session.modified_ms()));
+        }
+        Ok(import)
+    }
+
+    /// Imports a session unless it is as it was when it was read last.
+    fn import_changed(
         &mut self,
         session: &AgentSession,
         all: &[AgentSession],
@@ -148,18 +189,11 @@ impl SessionImporter {
         let is_kept_open = self.open.contains_key(&run);
         let stamp = (session.bytes, session.modified_ms());
         let is_over = is_quiet || !stays_open;
-        let was_read = self.read.insert(run, stamp) == Some(stamp);
+        let was_read = self.read.get(&run) == Some(&stamp);
         if was_read && !(is_kept_open && is_over) || !is_kept_open && self.is_complete(session) {
             return Ok(import);
         }
-        let recorded = conversation_run(session.agent, &session.id);
-        if self
-            .importer
-            .data_directory()
-            .join(RUNS_FOLDER)
-            .join(recorded.to_string())
-            .exists()
-        {
+        if let Some(recorded) = self.recorded(session) {
             import.outcome = SessionOutcome::Recorded;
             import.run = recorded;
             return Ok(import);
@@ -184,6 +218,7 @@ impl SessionImporter {
             was_begun: false,
         };
         let mut transcript = SessionTranscript::new(session.agent, &session.id);
+        transcript.without_content = self.without_content;
         if !is_kept_open {
             writing.reopen(transcript.root)?;
         }
@@ -348,26 +383,43 @@ fn read_session(
             source,
         };
         reader.begin_file(file.sub_agent.as_ref());
-        for record in TranscriptLines::open(&file.path).map_err(unreadable)? {
+        let mut lines = TranscriptLines::open(&file.path).map_err(unreadable)?;
+        for record in lines.by_ref() {
             match record.map_err(unreadable)? {
                 Ok(record) => reader.take(&record, transcript),
-                Err(problem) => {
-                    import.unreadable += 1;
-                    if import.problems.len() < MAX_PROBLEMS {
-                        import
-                            .problems
-                            .push(format!("{}: {problem}", path_below_home(&file.path)));
-                    }
-                }
+                Err(problem) => import.add_problem(&file.path, &problem),
             }
             if transcript.waiting_spans() >= BATCH {
                 writing.write(transcript)?;
             }
         }
         reader.end_file(is_quiet, transcript);
+        match lines.torn {
+            Some(problem) if is_quiet => import.add_problem(&file.path, &problem),
+            Some(_) => transcript.is_open = true,
+            None => {}
+        }
         writing.write(transcript)?;
     }
     Ok(())
+}
+
+/// Returns whether a session has a model call or a tool call.
+fn has_call(session: &AgentSession) -> io::Result<bool> {
+    let mut transcript = SessionTranscript::new(session.agent, &session.id);
+    let mut reader = record_reader(session.agent);
+    for file in &session.files {
+        reader.begin_file(file.sub_agent.as_ref());
+        for record in TranscriptLines::open(&file.path)? {
+            let Ok(record) = record? else { return Ok(true) };
+            reader.take(&record, &mut transcript);
+            if transcript.waiting_spans() > 0 {
+                return Ok(true);
+            }
+        }
+        reader.end_file(true, &mut transcript);
+    }
+    Ok(transcript.waiting_spans() > 0)
 }
 
 /// An error with its causes, in one line.

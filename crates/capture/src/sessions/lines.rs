@@ -20,17 +20,19 @@ pub(super) enum UnreadableLine {
     NotJson { line: u64, column: usize },
     #[error("line {line}: larger than {MAX_RECORD_BYTES} bytes")]
     TooLarge { line: u64 },
+    #[error("line {line}: the last line is cut short")]
+    CutShort { line: u64 },
 }
 
-/// The records of a file. A last line that is still being written is none, and no problem.
+/// The records of a file. A last line that is still being written is none, and no problem yet.
 pub(super) struct TranscriptLines<R> {
     reader: R,
     line: u64,
     buffer: Vec<u8>,
     /// The whole file is one record.
     is_document: bool,
-    /// The last line was cut short.
-    pub(super) is_torn: bool,
+    /// The last line, where it was cut short.
+    pub(super) torn: Option<UnreadableLine>,
 }
 
 impl TranscriptLines<BufReader<File>> {
@@ -49,7 +51,7 @@ impl<R: BufRead> TranscriptLines<R> {
             line: 0,
             buffer: Vec::new(),
             is_document,
-            is_torn: false,
+            torn: None,
         }
     }
 
@@ -100,7 +102,7 @@ impl<R: BufRead> TranscriptLines<R> {
             return match serde_json::from_slice(self.buffer.trim_ascii_end()) {
                 Ok(record) => Ok(Some(Ok(record))),
                 Err(_) if !is_whole => {
-                    self.is_torn = true;
+                    self.torn = Some(UnreadableLine::CutShort { line });
                     Ok(None)
                 }
                 Err(error) => {
@@ -130,7 +132,7 @@ mod tests {
     fn read(text: &[u8]) -> (Vec<Result<Value, UnreadableLine>>, bool) {
         let mut lines = TranscriptLines::new(text, false);
         let records = lines.by_ref().map(Result::unwrap).collect();
-        (records, lines.is_torn)
+        (records, lines.torn.is_some())
     }
 
     #[test]

@@ -11,6 +11,7 @@ use tracer_sdk::format::{Timestamp, TraceId};
 
 use super::discover::AgentSession;
 use super::importer::{self, SessionError, SessionImport, SessionImporter, SessionOutcome};
+use super::transcript::MAX_KEPT_RECORDS;
 use crate::runs::CodingAgent;
 
 /// Problems and kinds that are named; the rest are counted.
@@ -95,6 +96,11 @@ impl ImportTally {
         self.continued += later.continued;
         self.spans += later.spans;
         self.open = later.open;
+        // What was left out is tried again: it became more, or nothing was left to do.
+        self.unchanged += self
+            .busy
+            .saturating_sub(later.busy + later.begun + later.continued);
+        self.busy = later.busy;
         for (kind, number) in later.unknown {
             let known = self.unknown.entry(kind).or_default();
             *known = number.max(*known);
@@ -176,7 +182,7 @@ impl ImportTally {
             let of = counted(self.unknown.len() as u64, "unknown kind");
             let records = counted(records, "record");
             notes.push(format!(
-                "{records} of {of} kept as they are: {}",
+                "{records} of {of}, the first {MAX_KEPT_RECORDS} of a session kept: {}",
                 kinds.join(", ")
             ));
         }
@@ -209,6 +215,8 @@ pub struct FoundSessions {
     pub sessions: u64,
     /// Number of those whose runs have all of them.
     pub imported: u64,
+    /// Number of those that are not imported: without a call, or recorded while they ran.
+    pub left_out: u64,
     /// When one of them was changed last.
     pub newest: Option<Timestamp>,
     /// Where they were looked for.
@@ -225,14 +233,14 @@ impl FoundSessions {
         importer: &SessionImporter,
     ) -> Self {
         let newest = sessions.iter().map(AgentSession::modified_ms).max();
-        let complete = sessions
-            .iter()
-            .filter(|session| importer.is_complete(session))
-            .count();
+        let (complete, others): (Vec<_>, Vec<_>) =
+            sessions.iter().partition(|session| importer.is_complete(session));
+        let left_out = others.iter().filter(|session| importer.leaves_out(session));
         Self {
             agent,
             sessions: sessions.len() as u64,
-            imported: complete as u64,
+            imported: complete.len() as u64,
+            left_out: left_out.count() as u64,
             newest: newest.map(|ms| Timestamp::from_unix_nanoseconds(ms.saturating_mul(1_000_000))),
             places,
         }
@@ -241,7 +249,7 @@ impl FoundSessions {
     /// Returns whether some are not imported.
     #[must_use]
     pub fn has_new(&self) -> bool {
-        self.imported < self.sessions
+        self.imported + self.left_out < self.sessions
     }
 
     /// The same in words: `12 sessions, newest 5 min ago, 3 imported`.
@@ -252,9 +260,13 @@ impl FoundSessions {
             return format!("no sessions in {}", places.join(", "));
         };
         let sessions = counted(self.sessions, "session");
+        let newest = units::ago(newest, now);
+        let left_out = match self.left_out {
+            0 => String::new(),
+            left_out => format!(", {left_out} without anything to import"),
+        };
         format!(
-            "{sessions}, newest {}, {} imported",
-            units::ago(newest, now),
+            "{sessions}, newest {newest}, {} imported{left_out}",
             self.imported
         )
     }
@@ -264,7 +276,7 @@ impl FoundSessions {
     pub fn to_json(&self) -> Value {
         json!({
             "agent": self.agent.as_str(), "sessions": self.sessions, "imported": self.imported,
-            "newest": self.newest.map(|newest| newest.to_string()), "places": self.places,
+            "left_out": self.left_out, "newest": self.newest.map(|newest| newest.to_string()), "places": self.places,
         })
     }
 }

@@ -9,10 +9,10 @@ use proptest::prelude::*;
 use rstest::rstest;
 use serde_json::{Value, json};
 use tracer_runs::LoadedRun;
-use tracer_sdk::format::{RecordedStatus, SpanRecord};
+use tracer_sdk::format::{RecordedStatus, SpanRecord, StatusCode};
 use tracer_sdk::settings::Settings;
 
-use super::{AgentSession, ImportTally, SessionFinder, SessionImporter, SessionOutcome};
+use super::{AgentSession, FoundSessions, ImportTally, SessionFinder, SessionImporter, SessionOutcome};
 use crate::runs::CodingAgent;
 
 const CLAUDE: &str = "207f2d10-0b4e-4037-869f-1bffcfa7cc7f";
@@ -326,7 +326,7 @@ fn an_unknown_record_is_kept_and_counted_and_a_damaged_line_named() {
     );
     assert_eq!(
         tally.notes(),
-        ["3 records of 2 unknown kinds kept as they are: ../../weather, mood"]
+        ["3 records of 2 unknown kinds, the first 32 of a session kept: ../../weather, mood"]
     );
     let problems: Vec<String> = tally.problem_words().collect();
     assert!(
@@ -413,4 +413,167 @@ fn hostile_ids_reach_no_other_file() {
         .map(|entry| entry.unwrap().file_name())
         .collect();
     assert_eq!(made.len(), 2, "{made:?}");
+}
+
+/// A line that Claude Code writes of a message.
+fn claude_line(uuid: &str, role: &str, content: &Value) -> Value {
+    json!({"type": role, "uuid": uuid, "sessionId": CLAUDE, "timestamp": "2026-11-26T23:18:42.043Z",
+        "message": {"id": uuid, "role": role, "content": content, "stop_reason": "end_turn"}})
+}
+
+fn claude_file(lines: &[Value]) -> Vec<u8> {
+    let lines = lines.iter().map(|line| format!("{line}\n"));
+    lines.collect::<String>().into_bytes()
+}
+
+#[rstest]
+#[case::of_the_sub_agent(false, RecordedStatus::Ok)]
+#[case::of_the_session(true, RecordedStatus::Error)]
+fn a_failure_fails_the_session_whose_own_it_is(#[case] is_own: bool, #[case] status: RecordedStatus) {
+    let machine = Machine::empty(CodingAgent::ClaudeCode);
+    let of = |is_sub_agent: bool| {
+        let mut answer = claude_line(&format!("a{is_sub_agent}"), "assistant", &json!("said"));
+        answer["isApiErrorMessage"] = json!(is_own != is_sub_agent);
+        let mut lines = [
+            claude_line(&format!("u{is_sub_agent}"), "user", &json!("ask")),
+            answer,
+        ];
+        if is_sub_agent {
+            for line in &mut lines {
+                line["isSidechain"] = json!(true);
+                line["agentId"] = json!("x");
+            }
+        }
+        claude_file(&lines)
+    };
+    machine.write(&format!("{CLAUDE}.jsonl"), &of(false));
+    machine.write("agent-x.jsonl", &of(true));
+    machine.import();
+    let run = machine.run(CLAUDE);
+    assert_eq!((run.meta.status, run.meta.counts.llm_calls), (status, 2));
+}
+
+#[test]
+fn without_content_no_file_has_the_prompt() {
+    let (agent, session, file) = single_files()[0];
+    let machine = Machine::empty(agent);
+    machine.write(file, &recorded_file(agent, file));
+    let mut importer = SessionImporter::new(&machine.settings(), true);
+    importer.import_all(&machine.sessions(), false, &mut ImportTally::default(), || ());
+    let run = machine.run(session);
+    assert_eq!(run.meta.run_name.as_deref(), Some("claude-code 207f2d10"));
+    for entry in fs::read_dir(&run.directory).unwrap() {
+        let path = entry.unwrap().path();
+        let text = String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned();
+        assert!(!text.contains("please"), "{}", path.display());
+    }
+}
+
+#[test]
+fn what_was_busy_or_unreadable_is_tried_again() {
+    let (agent, _, file) = single_files()[0];
+    let machine = Machine::empty(agent);
+    let path = machine.transcripts().join(file);
+    fs::write(&path, recorded_file(agent, file)).unwrap();
+    let sessions = machine.sessions();
+    let [mut other, mut importer] = [(); 2].map(|()| SessionImporter::new(&machine.settings(), false));
+    let away = machine.folder.path().join("away");
+    fs::rename(&path, &away).unwrap();
+    importer.import(&sessions[0], &sessions, true).unwrap_err();
+    fs::rename(&away, &path).unwrap();
+    other.import(&sessions[0], &sessions, true).unwrap();
+    let mut tally = ImportTally::default();
+    importer.import_all(&sessions, true, &mut tally, || ());
+    assert_eq!(tally.busy, 1);
+    drop(other);
+    let mut later = ImportTally::default();
+    importer.import_all(&sessions, false, &mut later, || ());
+    assert_eq!((later.busy, later.unchanged + later.continued), (0, 1));
+    assert_eq!(machine.run(CLAUDE).meta.counts.llm_calls, 2);
+    tally.join(later);
+    assert_eq!((tally.busy, tally.is_nothing()), (0, false));
+}
+
+#[test]
+fn a_last_line_that_stays_torn_is_named() {
+    let (agent, _, file) = single_files()[0];
+    let machine = Machine::empty(agent);
+    let mut text = recorded_file(agent, file);
+    text.extend(b"{\"type\": \"user\", \"secret");
+    fs::write(machine.transcripts().join(file), &text).unwrap();
+    assert_eq!(machine.import().unreadable, 0);
+    age(&machine.transcripts().join(file));
+    let tally = machine.import();
+    let problems: Vec<String> = tally.problem_words().collect();
+    assert_eq!((tally.unreadable, problems.len()), (1, 1));
+    assert!(
+        problems[0].ends_with(".jsonl: line 11: the last line is cut short"),
+        "{problems:?}"
+    );
+}
+
+#[test]
+fn a_session_without_a_call_is_not_offered_again() {
+    let machine = Machine::empty(CodingAgent::ClaudeCode);
+    let found = |machine: &Machine| {
+        let importer = SessionImporter::new(&machine.settings(), false);
+        FoundSessions::of(machine.agent, Vec::new(), &machine.sessions(), &importer)
+    };
+    let lines = [claude_line("u", "user", &json!("ask"))];
+    machine.write(&format!("{CLAUDE}.jsonl"), &claude_file(&lines));
+    let empty = found(&machine);
+    assert_eq!((empty.sessions, empty.left_out, empty.has_new()), (1, 1, false));
+    let [prompt] = lines;
+    let lines = [prompt, claude_line("a", "assistant", &json!("said"))];
+    machine.write(&format!("{CLAUDE}.jsonl"), &claude_file(&lines));
+    assert!(found(&machine).has_new());
+    machine.import();
+    assert!(!found(&machine).has_new());
+}
+
+#[test]
+fn an_answer_may_be_a_plain_text() {
+    let machine = Machine::empty(CodingAgent::ClaudeCode);
+    let lines = [
+        claude_line("u", "user", &json!("ask")),
+        claude_line("a", "assistant", &json!("said plainly")),
+    ];
+    machine.write(&format!("{CLAUDE}.jsonl"), &claude_file(&lines));
+    machine.import();
+    let content = json!(content(&machine.run(CLAUDE))).to_string();
+    assert!(content.contains("said plainly"), "{content}");
+}
+
+#[test]
+fn a_tool_of_an_mcp_server_that_fails_has_failed() {
+    let (agent, session, file) = single_files()[1];
+    let text = String::from_utf8(recorded_file(agent, file)).unwrap();
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        let record: Value = serde_json::from_str(line).unwrap();
+        let payload = &record["payload"];
+        if payload["type"]
+            .as_str()
+            .is_some_and(|kind| kind.ends_with("_call_output"))
+        {
+            lines.push(
+                json!({"type": "event_msg", "timestamp": record["timestamp"], "payload": {
+                "type": "mcp_tool_call_end", "call_id": payload["call_id"], "result": {"Err": "no server"}}}),
+            );
+        }
+        lines.push(record);
+    }
+    let machine = Machine::empty(agent);
+    machine.write(file, &claude_file(&lines));
+    machine.import();
+    let run = machine.run(session);
+    let failed = run
+        .spans
+        .iter()
+        .filter(|span| span.status_code == StatusCode::Error);
+    let failed: Vec<&str> = failed.map(|span| span.name.as_str()).collect();
+    assert!(
+        matches!(failed[..], [tool] if tool.starts_with("execute_tool")),
+        "{failed:?}"
+    );
 }

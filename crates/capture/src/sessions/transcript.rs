@@ -14,7 +14,7 @@ use super::discover::SubAgent;
 use crate::runs::{CodingAgent, derived_span_id, derived_trace_id, synthetic_root};
 
 /// Records of unknown kinds that are kept with the run, and the most bytes of each.
-const MAX_KEPT_RECORDS: usize = 32;
+pub(super) const MAX_KEPT_RECORDS: usize = 32;
 const MAX_KEPT_BYTES: usize = 4096;
 /// Most kinds that are told apart.
 const MAX_KINDS: usize = 256;
@@ -47,6 +47,9 @@ pub(super) struct SessionTranscript {
     /// The session's own name, or what was asked first.
     pub(super) title: Option<String>,
     first_prompt: Option<String>,
+    /// The name says nothing of what was asked.
+    pub(super) without_content: bool,
+    session: String,
     /// Attributes of the root: where the session ran, and by which version.
     pub(super) attributes: Map<String, Value>,
     started_at: Option<Timestamp>,
@@ -56,7 +59,7 @@ pub(super) struct SessionTranscript {
     kept: Vec<SpanEvent>,
     /// The session's own agent has not finished its turn.
     pub(super) is_open: bool,
-    /// The error of the last model call, if it failed.
+    /// The error of the session's own last model call, if it failed.
     failure: Option<(String, String)>,
 }
 
@@ -157,6 +160,8 @@ impl SessionTranscript {
             starters: HashMap::new(),
             title: None,
             first_prompt: None,
+            without_content: false,
+            session: session.to_owned(),
             attributes,
             started_at: None,
             ended_at: None,
@@ -249,9 +254,13 @@ impl SessionTranscript {
 
     /// Name of the run.
     pub(super) fn name(&self) -> String {
+        let agent = self.agent.as_str();
+        if self.without_content {
+            let session: String = self.session.chars().take(8).collect();
+            return format!("{agent} {session}");
+        }
         let title = self.title.as_ref().or(self.first_prompt.as_ref());
         let title = title.map(|title| text::one_line(title, MAX_TITLE_COLUMNS));
-        let agent = self.agent.as_str();
         title.map_or_else(|| agent.to_owned(), |title| format!("{agent}: {title}"))
     }
 
@@ -284,7 +293,9 @@ impl SessionTranscript {
             span.events
                 .push(content(events::RESPONSE, call.end, &call.answer));
         }
-        self.failure.clone_from(&call.failure);
+        if thread.agent_name.is_none() {
+            self.failure.clone_from(&call.failure);
+        }
         if let Some((class, message)) = call.failure {
             fail(&mut span, &class, &message);
         }
