@@ -16,6 +16,10 @@ pub(super) enum Gap {
     Cut(usize),
     Redacted(usize),
     Media(usize),
+    /// The definition of a tool is not whole.
+    Tool,
+    /// The input has the value, in none of its messages and tools.
+    Elsewhere,
 }
 
 impl Gap {
@@ -41,6 +45,11 @@ impl Gap {
         })
     }
 
+    /// The gap in the definition of a tool.
+    pub(super) fn of_tool(definition: &Value) -> Option<Self> {
+        Self::of_text(0, &definition.to_string()).map(|_| Self::Tool)
+    }
+
     fn of_text(number: usize, text: &str) -> Option<Self> {
         let has = |marker: &&str| text.contains(*marker);
         if [markers::TRUNCATED, markers::OMITTED, markers::UNSERIALIZABLE]
@@ -62,6 +71,12 @@ impl Gap {
                 format!("the input of {step} was cut at message {message} when it was recorded")
             }
             Self::Redacted(message) => format!("message {message} of the input of {step} was redacted"),
+            Self::Tool => {
+                format!(
+                    "the definition of a tool in the input of {step} was cut or redacted when it was recorded"
+                )
+            }
+            Self::Elsewhere => format!("the input of {step} has it outside its messages"),
             Self::Media(message) => {
                 format!("message {message} of the input of {step} has an attachment, which is not searched")
             }

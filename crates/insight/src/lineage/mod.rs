@@ -140,8 +140,9 @@ impl Lineage {
             reader.take(0, &start);
         }
         for number in 1..=step.unwrap_or(run.len()) {
-            if let Some((source, _)) = run.read_step(number)? {
-                reader.take(number, &source.record);
+            if let Some((source, span)) = run.read_step(number)? {
+                let attributes = span.as_ref().map(|span| &span.attributes);
+                reader.take_with(number, &source.record, attributes);
             }
             if step.is_none() && reader.is_passed() {
                 break;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io::Write as _;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tracer_sdk::format::{Payload, Record, SPEC_VERSION, Timestamp, TraceId};
 
 use super::gap::Gap;
@@ -24,6 +24,8 @@ struct Origin {
     place: ValuePlace,
     /// The arguments had the value already: the result only repeats it.
     is_echo: bool,
+    /// A model had said it before: this may only repeat it.
+    is_after: bool,
     end: Option<Timestamp>,
 }
 
@@ -82,6 +84,16 @@ impl LineageReader {
 
     /// Takes the record of a step; 0 is the number of the start of the run.
     pub fn take(&mut self, step: usize, record: &Record) {
+        self.take_with(step, record, None);
+    }
+
+    /// Takes the record of a step with the attributes of its span, which may have the tools that a model was offered.
+    pub(super) fn take_with(
+        &mut self,
+        step: usize,
+        record: &Record,
+        attributes: Option<&Map<String, Value>>,
+    ) {
         if record.is_leftover() || self.needle.is_empty() {
             return;
         }
@@ -96,7 +108,9 @@ impl LineageReader {
                     self.add(step, record, PlaceKind::RunInput, "", found, "");
                 }
             }
-            Payload::LlmCall { prompt, response, .. } => self.take_call(step, record, prompt, response),
+            Payload::LlmCall { prompt, response, .. } => {
+                self.take_call(step, record, (prompt, attributes), response);
+            }
             Payload::ToolCall {
                 tool_name,
                 args,
@@ -141,11 +155,19 @@ impl LineageReader {
         self.calls.iter().any(|call| call.is_answer) || self.is_passed()
     }
 
-    fn take_call(&mut self, step: usize, record: &Record, prompt: &Value, response: &Value) {
+    fn take_call(
+        &mut self,
+        step: usize,
+        record: &Record,
+        (prompt, attributes): (&Value, Option<&Map<String, Value>>),
+        response: &Value,
+    ) {
         let messages = prompt_messages(prompt);
         let mut inputs = Vec::new();
-        for tool in offered_tools(prompt, None) {
+        let mut gap = Gap::of(prompt, &messages);
+        for tool in offered_tools(prompt, attributes) {
             let definition = serde_json::to_value(&tool).unwrap_or_default();
+            gap = gap.or_else(|| Gap::of_tool(&definition));
             if let Some(found) = self.needle.find(&definition) {
                 inputs.push(self.known_or_new(
                     step,
@@ -157,6 +179,7 @@ impl LineageReader {
                 ));
             }
         }
+        let mut is_in_messages = false;
         let mut asked: Vec<(&Option<String>, &String, bool)> = Vec::new();
         for message in &messages {
             for part in &message.parts {
@@ -165,6 +188,7 @@ impl LineageReader {
                     asked.push((id, name, found.is_some_and(|found| found > ValueMatch::Part)));
                 }
                 let Some(found) = found else { continue };
+                is_in_messages = true;
                 match part {
                     MessagePart::ToolResult { id, name, value, .. } => {
                         let call = asked.iter().find(|(known, ..)| id.is_some() && *known == id);
@@ -175,6 +199,9 @@ impl LineageReader {
                     _ => inputs.extend(self.message(step, record, message, part, found)),
                 }
             }
+        }
+        if inputs.is_empty() && !is_in_messages && !self.is_said() && self.needle.find(prompt).is_some() {
+            gap.get_or_insert(Gap::Elsewhere);
         }
         let answer = answer_messages(response);
         let mut call = AskingCall {
@@ -190,7 +217,7 @@ impl LineageReader {
             is_answer: false,
             asked: Vec::new(),
             has_answer: !answer.is_empty() || step_summary::failed(record),
-            gap: Gap::of(prompt, &messages),
+            gap,
         };
         for part in answer.iter().flat_map(|message| &message.parts) {
             let Some(found) = self.find_in_part(part).filter(|found| *found > ValueMatch::Part) else {
@@ -312,6 +339,7 @@ impl LineageReader {
         self.origins.push(Origin {
             place: place(step, record, kind, name, found),
             is_echo: false,
+            is_after: self.calls.iter().any(|call| call.is_answer),
             end: record.end.or_else(|| record.ts.parse().ok()),
         });
         self.by_content
@@ -354,7 +382,10 @@ impl LineageReader {
                 .flatten()
                 .flat_map(|call| call.inputs.iter().copied())
                 .collect(),
-            (None, Some(step)) if !is_used => self.positions(|origin| origin.place.step == Some(step)),
+            (None, Some(step)) if !is_used => match self.calls.iter().find(|call| call.step == step) {
+                Some(call) => call.inputs.clone(),
+                None => self.positions(|origin| origin.place.step == Some(step)),
+            },
             (None, _) => {
                 let start = used.and_then(|used| used.start);
                 self.positions(|origin| start.is_none() || origin.end.is_none() || origin.end <= start)
@@ -370,6 +401,10 @@ impl LineageReader {
                 .is_some_and(|origin| !origin.is_echo && origin.place.found > ValueMatch::Part)
         };
         let mut sources: Vec<usize> = given.into_iter().filter(is_source).collect();
+        // What only came after a model had said it may repeat the model.
+        if sources.iter().all(|position| self.origins[*position].is_after) {
+            sources.clear();
+        }
         let mut candidates = self.positions(|origin| {
             !origin.is_echo && until.is_none_or(|until| origin.place.step.is_none_or(|step| step <= until))
         });

@@ -368,6 +368,34 @@ fn forty_lineages_are_right_and_no_source_is_wrong() {
             json!({"day": "03/04/2026"}),
             "not_found",
         ),
+        (
+            "1250",
+            json!({"amount": -1250}),
+            none(),
+            json!({"amount": 1250}),
+            "not_found",
+        ),
+        (
+            "250.0",
+            json!("A,100,250"),
+            none(),
+            json!({"amount": 250.0}),
+            "not_found",
+        ),
+        (
+            "29 Nov 2026",
+            json!("INV-2026-11-29-7"),
+            none(),
+            json!({"day": "29 Nov 2026"}),
+            "not_found",
+        ),
+        (
+            "29 Nov 2026",
+            json!("A,2026-11-29T10:00:00Z,7"),
+            none(),
+            json!({"day": "29 Nov 2026"}),
+            "found result#2",
+        ),
         // Too common to have a source.
         ("1", json!({"page": 1}), none(), json!({"quantity": 1}), "common"),
         (
@@ -437,10 +465,58 @@ fn a_step_is_asked_about_by_its_number() {
     // The model had made it up before a tool returned it.
     assert_eq!(short(&lineage_at("TX-1234", None, twice)), "made_up");
     assert_eq!(short(&lineage_at("TX-1234", Some(2), twice)), "made_up");
-    assert_eq!(short(&lineage_at("TX-1234", Some(6), twice)), "found result#4");
-    // The call that asked, and the step whose result has it.
-    assert_eq!(short(&lineage_at("TX-1234", Some(5), twice)), "found result#4");
-    assert_eq!(short(&lineage_at("TX-1234", Some(4), twice)), "found result#4");
+    // What a tool returned after that may repeat it.
+    for step in [4, 5, 6] {
+        let lineage = lineage_at("TX-1234", Some(step), twice);
+        assert_eq!(
+            (short(&lineage).as_str(), lineage.candidates[0].step),
+            ("not_found", Some(4))
+        );
+    }
+    let once = |agent: &mut Agent| {
+        agent.tool("search", json!({"q": "March"}), json!({"id": "TX-1234"}));
+        agent.tool("pay", json!({"id": "TX-1234"}), json!("ok"));
+        agent.answer("Paid.");
+    };
+    for step in [2, 3, 4, 5] {
+        assert_eq!(
+            short(&lineage_at("TX-1234", Some(step), once)),
+            "found result#2",
+            "{step}"
+        );
+    }
+}
+
+#[test]
+fn a_repetition_of_the_model_is_no_source() {
+    let read_back = |agent: &mut Agent| {
+        agent
+            .tool("write_file", json!({"text": "refund ZX-9944"}), json!("written"))
+            .tool("read_file", json!({"path": "a.txt"}), json!("refund ZX-9944"))
+            .tool("refund", json!({"tx": "ZX-9944"}), json!("ok"));
+    };
+    let confirmed = |agent: &mut Agent| {
+        agent.answer("Is it ZX-9944?").user("Yes, ZX-9944.").tool(
+            "refund",
+            json!({"tx": "ZX-9944"}),
+            json!("ok"),
+        );
+    };
+    for lineage in [
+        lineage_at("ZX-9944", Some(6), read_back),
+        lineage_at("ZX-9944", None, confirmed),
+    ] {
+        assert_eq!(short(&lineage), "not_found", "{}", lineage.sentence);
+        assert!(!lineage.candidates.is_empty(), "{}", lineage.sentence);
+    }
+}
+
+#[test]
+fn a_text_in_a_prompt_comes_from_its_input() {
+    let lineage = lineage_at("ORD-1042", Some(1), |agent| {
+        agent.answer("Which one?");
+    });
+    assert_eq!(short(&lineage), "found user#1", "{}", lineage.sentence);
 }
 
 #[test]
@@ -472,6 +548,14 @@ fn nothing_is_made_up_where_an_input_is_not_whole() {
         (
             json!([{"role": "user", "content": "key __REDACTED__"}]),
             "message 1 of the input of #1 was redacted",
+        ),
+        (
+            json!({"messages": [{"role": "user", "content": "go"}], "tools": [{"name": "pay", "description": "long __TRUNCATED__"}]}),
+            "the definition of a tool in the input of #1 was cut or redacted when it was recorded",
+        ),
+        (
+            json!({"messages": [{"role": "user", "content": "go"}], "response_format": {"enum": ["TX-1234"]}}),
+            "the input of #1 has it outside its messages",
         ),
         (
             json!({"previous_response_id": "r1", "input": "go on"}),

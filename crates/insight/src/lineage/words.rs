@@ -49,7 +49,10 @@ pub(super) fn sentence(lineage: &Lineage) -> MarkedText {
         (None, None) => text,
     };
     let before = |text: MarkedText| match lineage.used_by.as_ref().or(lineage.asked_by.as_ref()) {
-        Some(used) => text.with(" before ").and(place(used)),
+        Some(used) => text.with(" before ").and(place(&ValuePlace {
+            found: ValueMatch::Verbatim,
+            ..used.clone()
+        })),
         None => text,
     };
     let places = |text: MarkedText, places: &[ValuePlace]| {
@@ -70,6 +73,10 @@ pub(super) fn sentence(lineage: &Lineage) -> MarkedText {
             .fold(text, |text, limit| text.with(format!("; {limit}")))
     };
     let text = match lineage.verdict {
+        // Without a model that asked, the order of time alone says nothing of where a program had it from.
+        LineageVerdict::Found if lineage.asked_by.is_none() && lineage.used_by.is_some() => {
+            asked(places(value.with(" was before in "), &lineage.sources))
+        }
         LineageVerdict::Found => asked(places(value.with(" came from "), &lineage.sources)),
         LineageVerdict::MadeUp => {
             asked(before(value.with(" is in no input")).with(": the model made it up, or derived it"))
