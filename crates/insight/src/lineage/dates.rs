@@ -1,6 +1,7 @@
 //! Dates as people write them: `2026-11-29`, `29 Nov 2026` and `November 29th, 2026` are one.
 
 use super::ValueMatch;
+use super::numbers::continues;
 
 /// A day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +42,9 @@ pub(super) fn find(text: &str, wanted: [Option<Date>; 2]) -> Option<ValueMatch> 
     };
     let words = words(text);
     let found = words.windows(3).filter_map(|three| match readings(three, text) {
-        [date, None] if date == first && second.is_none() => Some(ValueMatch::Normalised),
+        [date, None] if date == first && second.is_none() && !is_joined(three, text) => {
+            Some(ValueMatch::Normalised)
+        }
         both => both
             .iter()
             .flatten()
@@ -49,6 +52,20 @@ pub(super) fn find(text: &str, wanted: [Option<Date>; 2]) -> Option<ValueMatch> 
             .then_some(ValueMatch::Part),
     });
     found.max()
+}
+
+/// Returns whether the words around a day continue it: `INV-2026-11-29-7`.
+fn is_joined(words: &[(usize, &str)], text: &str) -> bool {
+    let (Some((start, first)), Some((end, last))) = (words.first(), words.last()) else {
+        return false;
+    };
+    let before = text.get(..*start).unwrap_or_default();
+    let after = text.get(end + last.len()..).unwrap_or_default();
+    // Cells of a table and names of fields may stand next to it, and a time behind it.
+    let is_apart = [',', ':'];
+    let is_time = last.contains(['T', 't']);
+    !before.ends_with(is_apart) && continues(before.chars().rev(), first.chars().next(), "0")
+        || !is_time && !after.starts_with(is_apart) && continues(after.chars(), last.chars().next_back(), "0")
 }
 
 /// The words and numbers of a text, each with its place.

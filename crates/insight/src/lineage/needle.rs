@@ -94,7 +94,11 @@ impl Needle {
 
     /// The best match in a text.
     pub(super) fn find_in_text(&self, text: &str) -> Option<ValueMatch> {
-        let verbatim = find_bounded(text, &self.text);
+        let is_unsigned = self
+            .number
+            .as_ref()
+            .is_some_and(|number| !number.starts_with('-'));
+        let verbatim = find_bounded(text, &self.text, is_unsigned);
         if verbatim == Some(true) {
             return Some(ValueMatch::Verbatim);
         }
@@ -103,7 +107,7 @@ impl Needle {
             .as_ref()
             .and_then(|number| numbers::find(text, number));
         let date = dates::find(text, self.dates);
-        let is_folded = || find_bounded(&fold(text), &self.folded);
+        let is_folded = || find_bounded(&fold(text), &self.folded, is_unsigned);
         let folded = is_folded().map(|is_whole| {
             if is_whole {
                 ValueMatch::Normalised
@@ -123,8 +127,8 @@ fn fold(text: &str) -> String {
 }
 
 /// Finds a text: `Some(true)` where it stands for itself, `Some(false)` where it is only ever a part of a longer word,
-/// number or identifier.
-fn find_bounded(text: &str, wanted: &str) -> Option<bool> {
+/// number or identifier. A number without a sign is a part of one with a minus.
+fn find_bounded(text: &str, wanted: &str, is_unsigned: bool) -> Option<bool> {
     if wanted.is_empty() {
         return None;
     }
@@ -134,7 +138,8 @@ fn find_bounded(text: &str, wanted: &str) -> Option<bool> {
             text.get(..start).unwrap_or_default(),
             text.get(start + wanted.len()..).unwrap_or_default(),
         );
-        let is_whole = !continues(before.chars().rev(), wanted.chars().next(), wanted)
+        let is_whole = !(is_unsigned && before.ends_with('-'))
+            && !continues(before.chars().rev(), wanted.chars().next(), wanted)
             && !continues(after.chars(), wanted.chars().next_back(), wanted);
         found = found.max(Some(is_whole));
         if is_whole {

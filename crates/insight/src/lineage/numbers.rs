@@ -32,10 +32,20 @@ pub(super) fn find(text: &str, wanted: &str) -> Option<ValueMatch> {
             } else {
                 ValueMatch::Part
             }));
+        } else if is_in_groups(here.get(..length).unwrap_or_default(), wanted) {
+            found = found.max(Some(ValueMatch::Part));
         }
         rest = after;
     }
     found
+}
+
+/// Returns whether a number with separators, which may be several, has a number: `100,250` may be two.
+fn is_in_groups(text: &str, wanted: &str) -> bool {
+    let text = text.trim_start_matches('-');
+    text.split(|char: char| !char.is_ascii_digit() && char != '.')
+        .filter(|group| group.len() < text.len())
+        .any(|group| number_at(group).is_some_and(|(number, ..)| number == wanted))
 }
 
 /// The number at the beginning of a text: its shortest form, its length, and `false` where it may be read otherwise.
@@ -147,6 +157,8 @@ mod tests {
             ("a total of 1,234.50.", whole),
             ("[1234.50]", whole),
             ("(1234.50 USD)", whole),
+            ("A,1234.5,250", part),
+            ("100,234.5", None),
             ("1234.505", None),
             ("11234.5", None),
             ("-1234.5", None),
@@ -157,6 +169,9 @@ mod tests {
             ("5,1234.5", part),
         ] {
             assert_eq!(find(text, "1234.5"), expected, "{text}");
+        }
+        for text in ["A,100,250", "100,250.00", "250,100"] {
+            assert_eq!(find(text, "250"), part, "{text}");
         }
     }
 }
