@@ -68,11 +68,12 @@ impl Invariant for GroundedArguments {
             Payload::ToolCall { tool_name, args, .. } if tool_name == tool => Some((place, args)),
             _ => None,
         });
-        let (mut unknown, mut seen) = (None, 0);
+        let (mut unknown, mut seen, mut has_values) = (None, 0, false);
         for (call, (place, args)) in (1..).zip(calls) {
             seen = call;
             let args = parsed(args);
             let values = path.select(&args);
+            has_values |= !values.is_empty();
             if args.is_null() || values.is_empty() && is_altered(&args) {
                 unknown.get_or_insert_with(|| {
                     format!("the arguments of call {call} of {tool} were not recorded in full")
@@ -94,9 +95,15 @@ impl Invariant for GroundedArguments {
                 }
             }
         }
+        let absent = || (seen > 0 && !has_values).then(|| format!("no call of {tool} has {path}"));
         let is_lost = run.may_lack_calls(tool, seen);
         let lost = || is_lost.then(|| format!("calls of {tool} may be missing from the trace"));
-        Some(unknown.or_else(lost).map_or_else(Finding::kept, Finding::unknown))
+        Some(
+            unknown
+                .or_else(absent)
+                .or_else(lost)
+                .map_or_else(Finding::kept, Finding::unknown),
+        )
     }
 
     fn description(&self) -> String {

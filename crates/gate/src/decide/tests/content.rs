@@ -216,6 +216,11 @@ fn grounded_arguments_come_from_an_input(
     let (verdict, seen) = judged(&policy, trial(&run, &policy, false, &NoOutput));
     assert_eq!(verdict.unwrap().passed(), kept, "{seen}");
     assert!(seen.contains(words), "{seen}");
+    // A path that no call has is no evidence.
+    let mistyped = super::policy(1, "grounded_arguments: {tool: refund, path: order_ids}");
+    let (verdict, seen) = judged(&mistyped, trial(&run, &mistyped, false, &NoOutput));
+    assert_eq!(verdict.unwrap().passed(), None, "{seen}");
+    assert!(seen.contains("no call of refund has /order_ids"), "{seen}");
 }
 
 /// Missing spans decide nothing that they could have changed.
