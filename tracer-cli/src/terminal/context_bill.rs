@@ -36,7 +36,7 @@ pub fn lines(bill: &ContextBill, width: usize) -> Vec<Line> {
     if !bill.blocks.is_empty() {
         lines.push(Line::new());
     }
-    lines.push(Line::of(&bill.summary, Tone::Strong).fitted(width));
+    lines.extend(indented(&bill.summary, 0, width, Tone::Strong));
     lines.extend(
         bill.notes
             .iter()

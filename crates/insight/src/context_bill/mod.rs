@@ -306,7 +306,7 @@ impl BillReader {
             calls: self.calls,
             tokens: self.tokens,
             cost: CostReport::from(&self.cost),
-            summary: words::summary(self.calls, self.tokens, &self.cost),
+            summary: words::summary(self.calls, self.tokens, &self.cost, &self.doubts),
             notes: words::notes(&self.doubts),
             columns: COLUMNS,
             blocks: self.blocks,

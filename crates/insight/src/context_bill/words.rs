@@ -82,7 +82,15 @@ pub(super) fn cells(block: &BilledBlock) -> [String; super::COLUMNS.len()] {
 }
 
 /// `61 calls sent 912,004 input tokens (840,000 cached, 61,000 written to the cache): $1.80`
-pub(super) fn summary(calls: u64, tokens: InputTokens, cost: &CostSum) -> String {
+pub(super) fn summary(calls: u64, tokens: InputTokens, cost: &CostSum, doubts: &Doubts) -> String {
+    if calls == 0 {
+        let nothing = if doubts.without_tokens > 0 {
+            "no call reported its input tokens"
+        } else {
+            "no model calls"
+        };
+        return nothing.to_owned();
+    }
     let shares = [
         (tokens.cached, "cached"),
         (tokens.written, "written to the cache"),
