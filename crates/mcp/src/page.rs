@@ -56,6 +56,19 @@ impl AnswerPage {
         Ok(self.finish(None))
     }
 
+    /// The page with lines, the most important first, as far as there is room; then what is said of the others.
+    pub(crate) fn with_all(mut self, lines: impl IntoIterator<Item = String>, what: &str) -> String {
+        let mut lines = lines.into_iter();
+        let left_out = lines.find(|line| !self.add(line));
+        let more = lines.count() + usize::from(left_out.is_some());
+        let mut text = self.finish(None);
+        if more > 0 {
+            let what = tracer_insight::text::counted(more as u64, what);
+            text.push_str(&format!("and {what}; raise `budget`\n"));
+        }
+        text
+    }
+
     /// The text, with the cursor of the next page where there is more.
     pub(crate) fn finish(mut self, next: Option<String>) -> String {
         if let Some(cursor) = next.filter(|cursor| cursor.len() + 32 < LAST_LINE_BYTES) {
@@ -64,5 +77,24 @@ impl AnswerPage {
             self.text.push_str("\"\n");
         }
         self.text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_without_room_are_counted() {
+        let text = |tokens: usize| {
+            let lines = (0..500).map(|number| format!("a line with the number {number}"));
+            AnswerPage::new(TokenBudget::new(tokens)).with_all(lines, "more line")
+        };
+        let short = text(200);
+        let shown = short.matches("a line with").count();
+        assert!(shown > 0, "{short}");
+        let last = format!("and {} more lines; raise `budget`\n", 500 - shown);
+        assert!(short.ends_with(&last), "{short}");
+        assert!(!text(100_000).contains("raise"));
     }
 }

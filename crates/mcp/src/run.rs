@@ -20,14 +20,13 @@ pub(crate) fn outline(store: &FactsStore, asked: &GetRun) -> Result<String, Tool
     let (lease, run) = selection::opened(store, asked.run_id.as_deref())?;
     if asked.context {
         let bill = ContextBill::of_run(&run)?;
-        let mut page = AnswerPage::new(asked.budget.tokens(RUN_BUDGET));
+        let page = AnswerPage::new(asked.budget.tokens(RUN_BUDGET));
         let of_blocks = bill.blocks.iter().map(|block| block.words().marked());
         let lines = std::iter::once(bill.summary.clone())
             .chain(bill.notes.iter().cloned())
             .chain(of_blocks);
         // The cheapest blocks are left out where there is no room.
-        lines.take_while(|line| page.add(line)).for_each(drop);
-        return Ok(page.finish(None));
+        return Ok(page.with_all(lines, "more line"));
     }
     let further = FurtherDetail::Tools(lease.directory.trace_id.to_string());
     let budget = asked.budget.tokens(RUN_BUDGET);
@@ -48,7 +47,7 @@ pub(crate) fn value(store: &FactsStore, asked: &ExplainValue) -> Result<String, 
         count: run.len(),
     };
     let lineage = Lineage::of_run(&run, &asked.value, asked.step)?.ok_or_else(no_step)?;
-    let mut page = AnswerPage::new(asked.budget.tokens(VALUE_BUDGET));
+    let page = AnswerPage::new(asked.budget.tokens(VALUE_BUDGET));
     let places = [
         ("source: ", &lineage.sources),
         ("candidate: ", &lineage.candidates),
@@ -59,8 +58,7 @@ pub(crate) fn value(store: &FactsStore, asked: &ExplainValue) -> Result<String, 
         places.iter().map(words).collect::<Vec<_>>()
     });
     let lines = std::iter::once(lineage.words().marked()).chain(places);
-    lines.take_while(|line| page.add(line)).for_each(drop);
-    Ok(page.finish(None))
+    Ok(page.with_all(lines, "more place"))
 }
 
 pub(crate) fn step(store: &FactsStore, asked: &GetStep) -> Result<String, ToolError> {
