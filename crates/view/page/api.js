@@ -37,7 +37,40 @@ async function ask(path, options) {
  * @returns {Promise<any>}
  */
 export async function getJson(path, options) {
-  return (await ask(path, options)).json();
+  return parseJson(await (await ask(path, options)).text());
+}
+
+/** Every integer that a JavaScript number would round has so many digits. */
+const LONG_INTEGER = /\d{16}/;
+
+/**
+ * What a JSON says; integers that a number would round are `bigint`.
+ * @param {string} text
+ * @returns {any}
+ */
+export function parseJson(text) {
+  return LONG_INTEGER.test(text) ? JSON.parse(text, exactInteger) : JSON.parse(text);
+}
+
+/**
+ * @param {string} _name
+ * @param {unknown} value
+ * @param {{ source?: string }} [context] where the browser gives it
+ */
+function exactInteger(_name, value, context) {
+  const source = context?.source ?? "";
+  return Number.isInteger(value) && !Number.isSafeInteger(value) && /^-?\d+$/.test(source) ? BigInt(source) : value;
+}
+
+/**
+ * The JSON of a value, with every digit of its integers.
+ * @param {unknown} value
+ * @param {number} [indent]
+ */
+export function jsonText(value, indent) {
+  const raw = (/** @type {string} */ _name, /** @type {unknown} */ item) =>
+    typeof item === "bigint" ? /** @type {any} */ (JSON).rawJSON(String(item)) : item;
+  return JSON.stringify(value, raw, indent);
 }
 
 /**
@@ -103,7 +136,7 @@ export function runPath(run, rest = "", query = {}) {
 export function initialData() {
   const element = document.getElementById("initial-data");
   try {
-    return JSON.parse(element?.textContent ?? "null") ?? {};
+    return parseJson(element?.textContent ?? "null") ?? {};
   } catch {
     return {};
   }

@@ -1,6 +1,6 @@
 // The run as it is stored: every span as its JSON, in the order of the log.
 
-import { getJson, runPath } from "./api.js";
+import { getJson, jsonText, runPath } from "./api.js";
 import { fill, make } from "./dom.js";
 import { copy } from "./frame.js";
 import { PartedView } from "./parted-view.js";
@@ -44,12 +44,12 @@ export class RawView {
   #span(span) {
     // The ID of the run is that of every line: it is left out of the closed one, and the name comes first.
     const { trace_id: _run, name, ...rest } = /** @type {Record<string, unknown>} */ (span);
-    const text = JSON.stringify(name === undefined ? rest : { name, ...rest });
+    const text = jsonText(name === undefined ? rest : { name, ...rest });
     const details = make(
       "details.raw-line",
       {
         ontoggle: () => {
-          if (details.childElementCount === 1) details.append(make("pre.mono", null, JSON.stringify(span, null, 2)));
+          if (details.childElementCount === 1) details.append(make("pre.mono", null, jsonText(span, 2)));
         },
       },
       make("summary.mono", null, text.slice(0, MAX_CLOSED_LINE_CHARACTERS)),

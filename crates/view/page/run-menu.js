@@ -1,6 +1,6 @@
 // The menu of a run's page: copying, saving, renaming, deleting.
 
-import { getJson, getText, runPath } from "./api.js";
+import { getJson, getText, jsonText, parseJson, runPath } from "./api.js";
 import { commandLine } from "./commands.js";
 import { copy, showError, toast } from "./frame.js";
 import { openMenu } from "./menu.js";
@@ -100,5 +100,5 @@ async function path(run) {
 /** The line of a step as it is stored, laid out to be read. @param {StepJson} step */
 function asJson(step) {
   const line = step.raw?.value;
-  return typeof line === "string" ? JSON.stringify(JSON.parse(line), null, 2) : JSON.stringify(step, null, 2);
+  return typeof line === "string" ? jsonText(parseJson(line), 2) : jsonText(step, 2);
 }

@@ -1,5 +1,6 @@
 // A step as Markdown, for an issue or for another model. What a trace holds is code in it, so that no Markdown of it is one.
 
+import { jsonText } from "./api.js";
 import { bytes } from "./units.js";
 
 /** @import { MessageAnswer, PartAnswer, ShownValue, StepJson } from "./answers" */
@@ -16,7 +17,7 @@ export function asMarkdown(step, run, command) {
   /** @param {string} title @param {unknown} value */
   const block = (title, value) => {
     if (value === undefined || value === null) return [];
-    return [`**${title}**`, typeof value === "string" ? fenced(value) : fenced(JSON.stringify(value, null, 2), "json")];
+    return [`**${title}**`, typeof value === "string" ? fenced(value) : fenced(jsonText(value, 2), "json")];
   };
   /** A value, or how a large one begins. @param {string} title @param {ShownValue | PartAnswer | null} [shown] */
   const shownBlock = (title, shown) => {

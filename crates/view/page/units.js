@@ -4,13 +4,15 @@
 const MILLISECOND = 1_000;
 const SECOND = 1_000 * MILLISECOND;
 
+/** A number that is no longer exact may come as a `bigint`, which does not mix with numbers. @typedef {number | bigint} Quantity */
+
 /**
  * A duration in microseconds with three significant digits: `45 µs`, `8.12 ms`, `1.20 s`, `2 min 03 s`.
- * @param {number} microseconds
+ * @param {Quantity} microseconds
  * @returns {string}
  */
 export function duration(microseconds) {
-  const value = Math.max(0, Math.round(microseconds));
+  const value = Math.max(0, Math.round(Number(microseconds)));
   if (value < MILLISECOND) return `${value} µs`;
   const short = threeDigits(value, MILLISECOND, "ms");
   if (short) return short;
@@ -59,7 +61,7 @@ export function ago(then, now) {
 }
 
 /**
- * A moment in UTC and in local time, for tooltips: both, because logs have the one and people the other.
+ * A moment in UTC and, where that is another, in local time, for tooltips: both, because logs have the one and people the other.
  * @param {number} time milliseconds since 1970
  * @returns {string}
  */
@@ -68,7 +70,7 @@ export function exactly(time) {
   const east = -new Date(time).getTimezoneOffset();
   const local = new Date(time + east * 60_000).toISOString().slice(0, 19).replace("T", " ");
   const offset = `${east < 0 ? "-" : "+"}${pad(Math.floor(Math.abs(east) / 60))}:${pad(Math.abs(east) % 60)}`;
-  return `${utc}\n${local} ${offset}`;
+  return east === 0 ? utc : `${utc}\n${local} ${offset}`;
 }
 
 /**
@@ -96,11 +98,11 @@ export function bytes(number) {
 
 /**
  * A whole number with separators, `10,412`.
- * @param {number} number
+ * @param {Quantity} number
  * @returns {string}
  */
 export function count(number) {
-  return String(Math.round(number)).replaceAll(/\B(?=(\d{3})+$)/g, ",");
+  return String(Math.round(Number(number))).replaceAll(/\B(?=(\d{3})+$)/g, ",");
 }
 
 /**

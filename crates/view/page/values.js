@@ -1,6 +1,6 @@
 // Values as people read them: objects as names and values that open when they are wanted, texts as texts, never as escaped JSON.
 
-import { getText } from "./api.js";
+import { getText, parseJson } from "./api.js";
 import { fill, make, table, visible } from "./dom.js";
 import { searchBox } from "./filters.js";
 import { copy } from "./frame.js";
@@ -63,7 +63,7 @@ function loadAll(url, size, place) {
         const text = await getText(url);
         let value = /** @type {Json} */ (text);
         try {
-          value = JSON.parse(text);
+          value = parseJson(text);
         } catch {
           // A text that is not JSON is shown as it is.
         }
