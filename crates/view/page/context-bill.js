@@ -18,7 +18,11 @@ export function contextBill(page) {
   async function load() {
     const note = element.appendChild(make("p.muted", { role: "status" }, "Adding up …"));
     /** @type {ContextBill} */
-    const bill = await getJson(runPath(page.id, "/context"));
+    const bill = await getJson(runPath(page.id, "/context")).catch((error) => {
+      // Opened again, it asks again.
+      note.remove();
+      throw error;
+    });
     note.replaceWith(
       make("p", null, bill.summary),
       bill.blocks.length > 0 ? blockTable(bill, page) : "",
@@ -42,8 +46,8 @@ function blockTable(bill, page) {
     make(
       "tr",
       { title: block.sentence },
-      block.cells.map((cell) => make("td", null, cell)),
       make("td", null, make("button.quiet", { onclick: () => page.goTo(block.first_event) }, block.name)),
+      block.cells.map((cell) => make("td", null, cell)),
     );
   return make(
     "table.context-bill",
@@ -54,7 +58,7 @@ function blockTable(bill, page) {
       make(
         "tr",
         null,
-        [...bill.columns, "block"].map((heading) => make("th", { scope: "col" }, heading)),
+        ["block", ...bill.columns].map((heading) => make("th", { scope: "col" }, heading)),
       ),
     ),
     make("tbody", null, bill.blocks.map(row)),

@@ -1,8 +1,10 @@
 // Where a selected text came from: a button while a text of the inspector is selected; the answer is a banner over the run.
 
-import { getJson, runPath } from "./api.js";
+import { runPath } from "./api.js";
 import { make } from "./dom.js";
 import { banner, showError } from "./frame.js";
+import { Latest } from "./latest.js";
+import { effect } from "./store.js";
 
 /** @import { Lineage } from "./answers" */
 /** @import { Inspector } from "./inspector.js" */
@@ -13,6 +15,7 @@ const MAX_CHARS = 200;
 /** @param {Inspector} inspector */
 export function whyButton(inspector) {
   let value = "";
+  const latest = new Latest();
   const button = make(
     "button.quiet",
     {
@@ -20,10 +23,16 @@ export function whyButton(inspector) {
       hidden: true,
       // The text stays selected.
       onmousedown: (/** @type {Event} */ event) => event.preventDefault(),
-      onclick: () => ask(inspector, value).catch(showError),
+      onclick: () => ask(inspector, latest, value).catch(showError),
     },
     "Where did this come from?",
   );
+  effect(() => {
+    // The answer is about the step that was selected.
+    if (inspector.page.selection.row < 0) return;
+    latest.drop();
+    banner("why", null);
+  });
   document.addEventListener("selectionchange", () => {
     const selection = getSelection();
     value = selection?.toString().trim() ?? "";
@@ -35,14 +44,15 @@ export function whyButton(inspector) {
 
 /**
  * @param {Inspector} inspector
+ * @param {Latest} latest
  * @param {string} value
  */
-async function ask({ page }, value) {
+async function ask({ page }, latest, value) {
   const { step } = page;
   // Of other steps, such as states, it is not known that they use what they have.
   const used = step && (step.kind === "tool" || step.kind === "llm") ? step.number : null;
-  /** @type {Lineage} */
-  const lineage = await getJson(runPath(page.id, "/lineage", { value, step: used }));
+  const lineage = /** @type {Lineage | null} */ (await latest.ask(runPath(page.id, "/lineage", { value, step: used })));
+  if (!lineage) return;
   const places = [...lineage.sources, ...lineage.candidates, lineage.asked_by, lineage.used_by].filter((place) => place !== null);
   banner("why", [
     lineage.sentence,
