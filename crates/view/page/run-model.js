@@ -121,10 +121,10 @@ export class RunModel {
     this.following = status === "running" && this.selected < 0;
   }
 
-  /** True until a step, another view, or a part of the steps is wanted. */
+  /** True until a step, another view or order, or a part of the steps is wanted. */
   #isUntouched() {
-    const { at, query, range, kinds, view } = this.route;
-    return this.selected < 0 && !this.hasMoved && !at && !query && !range && kinds.length === 0 && view === "steps";
+    const { at, query, range, kinds, sort, view } = this.route;
+    return this.selected < 0 && !this.hasMoved && !at && !query && !range && !sort && kinds.length === 0 && view === "steps";
   }
 
   /**

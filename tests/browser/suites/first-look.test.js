@@ -58,6 +58,21 @@ describe("at first sight", () => {
     assert.equal(covers, false);
   });
 
+  test("a link to an order of the steps keeps it, however the run ended", async (t) => {
+    const { page } = await openRun(t, longFailed, { query: "?sort=duration" });
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    assert.match(page.url(), /sort=duration/);
+    assert.equal(await page.getByRole("combobox", { name: "Order" }).inputValue(), "duration");
+  });
+
+  for (const width of [600, 390]) {
+    test(`there is room for the filters beside the search, ${width} pixels wide`, async (t) => {
+      const { page } = await openRun(t, longFailed, { viewport: { width, height: 800 } });
+      const { width: room } = await page.locator(".tools .chips").boundingBox();
+      assert.ok(room >= 140, `${room} pixels`);
+    });
+  }
+
   test("a link to a step leads there, however the run ended", async (t) => {
     const { page } = await openRun(t, longFailed, { query: "?at=0000000000000005" });
     await eventually(async () => assert.match(await page.locator(`${ROWS}[aria-selected=true]`).innerText(), /page=5/));
