@@ -106,9 +106,9 @@ fn definition(tool: &OfferedTool) -> ContextBlock {
 }
 
 /// A tool call of an earlier message: its ID, its tool, its label.
-type AskedCall = (Option<String>, String, String);
+type UnansweredCall = (Option<String>, String, String);
 
-fn add_message(message: &Message, asked: &mut VecDeque<AskedCall>, blocks: &mut Vec<ContextBlock>) {
+fn add_message(message: &Message, asked: &mut VecDeque<UnansweredCall>, blocks: &mut Vec<ContextBlock>) {
     let (speaker, role) = (message.speaker(), message.label());
     let mut content = vec![role.clone()];
     let mut first_words = None;
@@ -161,8 +161,8 @@ fn add_message(message: &Message, asked: &mut VecDeque<AskedCall>, blocks: &mut 
 }
 
 /// The label of the call that a result answers: by its ID, else the first of its tool without a result.
-fn take_call(asked: &mut VecDeque<AskedCall>, id: Option<&str>, name: Option<&str>) -> String {
-    let is_it = |(known, tool, _): &AskedCall| match (id, known) {
+fn take_call(asked: &mut VecDeque<UnansweredCall>, id: Option<&str>, name: Option<&str>) -> String {
+    let is_it = |(known, tool, _): &UnansweredCall| match (id, known) {
         (Some(id), Some(known)) => id == known,
         _ => name.is_none_or(|name| name == tool),
     };

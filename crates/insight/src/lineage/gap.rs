@@ -1,4 +1,4 @@
-//! [`Gap`]: why the recorded input of a model call is not all that the model was given.
+//! [`InputGap`]: why the recorded input of a model call is not all that the model was given.
 
 use serde_json::Value;
 use tracer_sdk::format::names::markers;
@@ -9,7 +9,7 @@ use crate::text;
 
 /// A part of an input that is not searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Gap {
+pub(super) enum InputGap {
     NotRecorded,
     StoredByProvider,
     /// With the number of the message, from 1.
@@ -22,7 +22,7 @@ pub(super) enum Gap {
     Elsewhere,
 }
 
-impl Gap {
+impl InputGap {
     /// The first gap of an input.
     pub(super) fn of(prompt: &Value, messages: &[Message]) -> Option<Self> {
         if messages.is_empty() {

@@ -6,7 +6,7 @@ use std::io::Write as _;
 use serde_json::{Map, Value};
 use tracer_sdk::format::{Payload, Record, SPEC_VERSION, Timestamp, TraceId};
 
-use super::gap::Gap;
+use super::gap::InputGap;
 use super::needle::Needle;
 use super::{Lineage, LineageVerdict, PlaceKind, ValueMatch, ValuePlace, words};
 use crate::conversation::{
@@ -40,7 +40,7 @@ struct AskingCall {
     /// Tools that its answer passes the value to, with the arguments.
     asked: Vec<(String, u64)>,
     has_answer: bool,
-    gap: Option<Gap>,
+    gap: Option<InputGap>,
 }
 
 /// A tool call with the value in its arguments.
@@ -164,10 +164,10 @@ impl LineageReader {
     ) {
         let messages = prompt_messages(prompt);
         let mut inputs = Vec::new();
-        let mut gap = Gap::of(prompt, &messages);
+        let mut gap = InputGap::of(prompt, &messages);
         for tool in offered_tools(prompt, attributes) {
             let definition = serde_json::to_value(&tool).unwrap_or_default();
-            gap = gap.or_else(|| Gap::of_tool(&definition));
+            gap = gap.or_else(|| InputGap::of_tool(&definition));
             if let Some(found) = self.needle.find(&definition) {
                 inputs.push(self.known_or_new(
                     step,
@@ -201,7 +201,7 @@ impl LineageReader {
             }
         }
         if inputs.is_empty() && !is_in_messages && !self.is_said() && self.needle.find(prompt).is_some() {
-            gap.get_or_insert(Gap::Elsewhere);
+            gap.get_or_insert(InputGap::Elsewhere);
         }
         let answer = answer_messages(response);
         let mut call = AskingCall {
