@@ -289,7 +289,7 @@ impl ModelCall {
                 is_estimate: true,
             });
         }
-        let counted = self.facts.usage;
+        let mut counted = self.facts.usage;
         let is_counted = [
             counted.total_tokens,
             counted.prompt_tokens,
@@ -312,11 +312,11 @@ impl ModelCall {
         };
         let tokens = match counted.completion_tokens.unwrap_or(0).max(answer) {
             _ if is_whole => counted,
-            answer if is_counted => Usage {
-                completion_tokens: Some(answer),
-                total_tokens: None,
-                ..counted
-            },
+            answer if is_counted => {
+                counted.completion_tokens = Some(answer);
+                counted.total_tokens = None;
+                counted
+            }
             answer => Usage::new(exchange.request_bytes() / BYTES, answer),
         };
         Some(BudgetUsage {

@@ -474,7 +474,13 @@ fn what_was_busy_or_unreadable_is_tried_again() {
     let (agent, _, file) = single_files()[0];
     let machine = Machine::empty(agent);
     let path = machine.transcripts().join(file);
-    fs::write(&path, recorded_file(agent, file)).unwrap();
+    let text = recorded_file(agent, file);
+    // Its last turn has not ended.
+    let half = text
+        .windows(13)
+        .position(|window| window == b"toolUseResult")
+        .unwrap();
+    fs::write(&path, &text[..half]).unwrap();
     let sessions = machine.sessions();
     let [mut other, mut importer] = [(); 2].map(|()| SessionImporter::new(&machine.settings(), false));
     let away = machine.folder.path().join("away");
@@ -488,8 +494,7 @@ fn what_was_busy_or_unreadable_is_tried_again() {
     drop(other);
     let mut later = ImportTally::default();
     importer.import_all(&sessions, false, &mut later, || ());
-    assert_eq!((later.busy, later.unchanged + later.continued), (0, 1));
-    assert_eq!(machine.run(CLAUDE).meta.counts.llm_calls, 2);
+    assert_eq!((later.busy, later.continued), (0, 1));
     tally.join(later);
     assert_eq!((tally.busy, tally.is_nothing()), (0, false));
 }

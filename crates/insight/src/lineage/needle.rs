@@ -138,11 +138,11 @@ fn find_bounded(text: &str, wanted: &str, is_unsigned: bool) -> Option<bool> {
             text.get(..start).unwrap_or_default(),
             text.get(start + wanted.len()..).unwrap_or_default(),
         );
-        let is_whole = !(is_unsigned && before.ends_with('-'))
-            && !continues(before.chars().rev(), wanted.chars().next(), wanted)
-            && !continues(after.chars(), wanted.chars().next_back(), wanted);
+        let is_part = is_unsigned && before.ends_with('-')
+            || continues(before.chars().rev(), wanted.chars().next(), wanted)
+            || continues(after.chars(), wanted.chars().next_back(), wanted);
         found = found.max(Some(is_whole));
-        if is_whole {
+        if !is_part {
             break;
         }
     }
