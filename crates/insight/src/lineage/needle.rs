@@ -141,7 +141,7 @@ fn find_bounded(text: &str, wanted: &str, is_unsigned: bool) -> Option<bool> {
         let is_part = is_unsigned && before.ends_with('-')
             || continues(before.chars().rev(), wanted.chars().next(), wanted)
             || continues(after.chars(), wanted.chars().next_back(), wanted);
-        found = found.max(Some(is_whole));
+        found = found.max(Some(!is_part));
         if !is_part {
             break;
         }
