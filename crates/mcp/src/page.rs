@@ -64,7 +64,7 @@ impl AnswerPage {
         let mut text = self.finish(None);
         if more > 0 {
             let what = tracer_insight::text::counted(more as u64, what);
-            text.push_str(&format!("and {what}; raise `budget`\n"));
+            text.extend(["and ", &what, "; raise `budget`\n"]);
         }
         text
     }
