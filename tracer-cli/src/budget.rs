@@ -1,4 +1,4 @@
-//! Options for the budget of a recording, and the terminal that is asked when a limit is reached.
+//! Options for the budget of a recording, and the question on the terminal when a limit is reached.
 
 use std::io::{self, IsTerminal};
 use std::sync::Arc;

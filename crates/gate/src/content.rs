@@ -16,11 +16,11 @@ pub struct RunContent<'a> {
     pub records: &'a [Record],
     /// Its profile.
     pub profile: &'a RunProfile,
-    /// What is left of its trial.
+    /// The outputs of its trial.
     pub trial: &'a dyn TrialOutput,
 }
 
-/// Outputs of a trial beside its run, and the commands that judge them.
+/// Outputs of a trial other than its run, and the commands that judge them.
 pub trait TrialOutput {
     /// Standard output, or the reason why there is none.
     fn standard_output(&self) -> Result<String, String> {
@@ -48,7 +48,7 @@ impl TrialOutput for NoOutput {}
 pub struct Finding {
     /// The run keeps the check; null where that is not known.
     pub outcome: Option<bool>,
-    /// How the run breaks it, or why the outcome is unknown; empty when it keeps it. Values of the run are not quoted.
+    /// The reason why the run breaks it, or why the outcome is unknown; empty when it keeps it. Values of the run are not quoted.
     pub reason: String,
     /// Score that a command gave.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -91,7 +91,7 @@ impl RunContent<'_> {
         last_answer::text(self.records)
     }
 
-    /// Returns whether there may be calls of a tool beside those that are records of one: a strict reading may find more.
+    /// Returns whether there may be more calls of a tool than its records: a strict reading may find them.
     pub(crate) fn may_lack_calls(&self, tool: &str, seen: usize) -> bool {
         let called = self
             .profile

@@ -120,7 +120,7 @@ pub fn what_is_usual(runs: &[RunProfile]) -> Vec<DraftedCheck> {
     }
     for metric in Metric::recorded().filter(|metric| metric.unit() != MetricUnit::Milliseconds) {
         let values: Option<Vec<f64>> = runs.iter().map(|run| run.value(&metric)).collect();
-        // What is not known of a run has no limit, and neither has what never came.
+        // An unknown number gives no limit, nor does one that was always zero.
         let Some(most) = values
             .and_then(|values| values.into_iter().reduce(f64::max))
             .filter(|most| *most > 0.0)

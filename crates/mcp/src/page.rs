@@ -56,7 +56,7 @@ impl AnswerPage {
         Ok(self.finish(None))
     }
 
-    /// The page with lines, the most important first, as far as there is room; then what is said of the others.
+    /// The page with lines, the most important first, within the room; then the number of the others.
     pub(crate) fn with_all(mut self, lines: impl IntoIterator<Item = String>, what: &str) -> String {
         let mut lines = lines.into_iter();
         let left_out = lines.find(|line| !self.add(line));

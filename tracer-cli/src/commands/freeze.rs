@@ -138,7 +138,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         ))
         .with_hint("leave the check out, or state what the run should have done"));
     }
-    // What a recorded run does not show, such as its standard output, is known of a trial.
+    // A trial shows more than a recorded run: its standard output.
     checks.retain(|check| is(check, Verdict::Fail) || demanded.contains(check));
     if checks.is_empty() {
         return Err(

@@ -16,7 +16,7 @@ use crate::progress::Progress;
 use crate::runtime;
 use crate::session::Session;
 
-/// Interval between two looks at the transcripts.
+/// Interval between two imports of `--watch`.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Lists what could be imported.
@@ -99,7 +99,7 @@ pub(super) fn run(
     show(agents, &total, watch, session)
 }
 
-/// Where the transcripts of an agent are, unless paths are given.
+/// The folders of the transcripts of an agent, unless paths are given.
 fn places(agent: CodingAgent) -> Vec<PathBuf> {
     default_places(agent, |variable| {
         std::env::var_os(variable)

@@ -1,4 +1,4 @@
-//! Where a value came from, in lines: the answer, then each place with its part in it.
+//! The origin of a value in lines: the answer, then each place with its part in it.
 
 use crate::terminal::layout::indented;
 use tracer_insight::line::{Line, Tone};

@@ -104,7 +104,7 @@ impl Exchange {
             each.unwrap_or(UNSTATED_ANSWER).saturating_mul(answers)
         };
         let sent = self.request_bytes() / RESERVED_BYTES;
-        // What it refers to is at the provider: as long as an answer may be.
+        // The referenced content is at the provider: it may be as long as an answer.
         let prompt = at(&REFERENCES).map_or(sent, |_| sent.max(UNSTATED_ANSWER));
         BudgetRequest {
             provider: self.provider,
@@ -176,7 +176,7 @@ impl Exchange {
 
 /// Tokens of an answer that a request reserves when it sets no maximum.
 const UNSTATED_ANSWER: u64 = 32_768;
-/// Bytes of a body to a token: fewer than usual where tokens are reserved, as usual where nobody counted them.
+/// Bytes of a body to a token: fewer than usual where tokens are reserved, as usual where the provider counted none.
 const RESERVED_BYTES: u64 = 2;
 const BYTES: u64 = 4;
 /// Bytes to a byte of a compressed body that cannot be read.
@@ -187,7 +187,7 @@ const ANSWERS: [&str; 3] = [
     "/generationConfig/candidateCount",
     "/request/generationConfig/candidateCount",
 ];
-/// What a request refers to at the provider in place of sending it.
+/// Members by which a request refers to content at the provider instead of sending it.
 const REFERENCES: [&str; 5] = [
     "/previous_response_id",
     "/conversation",
@@ -277,7 +277,7 @@ impl ModelCall {
         }
     }
 
-    /// Tokens that the call used, by the sizes of the texts where nobody counted them all; `None` of one that the provider refused,
+    /// Tokens that the call used, by the sizes of the texts where the provider did not count them all; `None` of one that the provider refused,
     /// or did not get.
     pub(super) fn used(&self, exchange: &Exchange, api: ModelApi) -> Option<BudgetUsage<'_>> {
         let model = self.facts.model.as_deref();
@@ -474,7 +474,7 @@ pub(super) fn plain_span(context: &ProxyContext, exchange: &Exchange, parent: Sp
 fn base_span(context: &ProxyContext, exchange: &Exchange, parent: SpanId, name: String) -> SpanRecord {
     let mut times = (nanoseconds(exchange.arrived), nanoseconds(exchange.ended));
     if exchange.refused_by.is_some() {
-        // What was never made takes no time: by that readers know it.
+        // A call that was never made takes no time: readers know it by that.
         times.1 = times.0;
     }
     let mut span = context.span(exchange.span_id, Some(parent), name, times);

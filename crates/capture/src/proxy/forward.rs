@@ -266,7 +266,7 @@ async fn pass_on(State(forwarder): State<Forwarder>, request: Request) -> Result
             }
             passed.remove(header::CONTENT_ENCODING);
             let body = Bytes::from(changed.body);
-            // That is what is recorded.
+            // The recording has this request.
             copy.change(|exchange| exchange.replace_request(changed.path, body.clone()));
             body
         }

@@ -247,12 +247,12 @@ impl BaseUrlVariable {
     /// use tracer_capture::proxy::BaseUrlVariable;
     ///
     /// assert!(BaseUrlVariable::parse("MY_LLM_URL=anthropic").is_ok());
-    /// assert!(BaseUrlVariable::parse("MY_LLM_URL=nobody").unwrap_err().contains("openai, "));
+    /// assert!(BaseUrlVariable::parse("MY_LLM_URL=acme").unwrap_err().contains("openai, "));
     /// ```
     ///
     /// # Errors
     ///
-    /// What to write instead.
+    /// The form to write instead, in words.
     pub fn parse(text: &str) -> Result<Self, String> {
         let (name, segment) = text.split_once('=').unwrap_or((text, "openai"));
         let is_name = |char: char| char.is_ascii_alphanumeric() || char == '_';

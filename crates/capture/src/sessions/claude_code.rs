@@ -39,7 +39,7 @@ const BOOKKEEPING: [&str; 26] = [
     "task-summary",
     "worktree-state",
 ];
-/// Beginnings of messages that nobody expects an answer to: what a local command printed, and an interruption.
+/// Beginnings of messages without an answer: what a local command printed, and an interruption.
 const UNANSWERED: [&str; 2] = ["<", "[Request interrupted by user"];
 /// The model of messages that the program made itself.
 const SYNTHETIC: &str = "<synthetic>";
@@ -203,7 +203,7 @@ impl ClaudeCode {
         self.tools.extend(opened);
     }
 
-    /// What the user said, and the results of tools.
+    /// Messages of the user, and results of tools.
     fn prompt(&mut self, record: &Value, transcript: &mut SessionTranscript) {
         for (place, name) in [
             ("cwd", "tracer.cwd"),
@@ -243,7 +243,7 @@ impl ClaudeCode {
 }
 
 impl OpenMessage {
-    /// Whether no further line of it is to come.
+    /// True where no further line of it follows.
     fn has_ended(&self, thread: &AgentThread, is_quiet: bool) -> bool {
         if self.failure.is_some() || text_at(&self.message, "/stop_reason").is_some() {
             return true;

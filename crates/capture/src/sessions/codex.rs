@@ -58,11 +58,11 @@ pub(super) struct Codex {
     call: Option<OpenCall>,
     /// Totals of the thread after the last call.
     totals: Map<String, Value>,
-    /// What is read was copied from the thread that this one was forked from.
+    /// True while the records are those of the thread that this one was forked from.
     is_history: bool,
 }
 
-/// What comes behind the items of a model call.
+/// Records that follow the items of a model call.
 #[derive(Debug, Default)]
 struct CallEnd {
     usage: Value,
@@ -143,7 +143,7 @@ impl RecordReader for Codex {
             return;
         };
         if self.call.is_some() {
-            // The tokens of a call come behind its items.
+            // The tokens of a call follow its items.
             thread.is_awaiting |= !is_quiet;
             let end = CallEnd {
                 is_open: !is_quiet,
@@ -164,7 +164,7 @@ impl Codex {
         transcript: &mut SessionTranscript,
     ) {
         if !self.id.is_empty() {
-            // That of the thread which this one was forked from: its history follows.
+            // The head of the thread that this one was forked from: its history follows.
             self.is_history |= text_at(payload, "/id") != Some(&self.id);
             return;
         }
@@ -238,7 +238,7 @@ impl Codex {
         transcript: &mut SessionTranscript,
     ) {
         if thread.has_input() {
-            // What the last call was not given: this answers another one.
+            // The last call was not given this: it answers another one.
             self.end_call(CallEnd::default(), thread, transcript);
         }
         let call = self.open_call(before, thread, transcript);

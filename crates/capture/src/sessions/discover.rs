@@ -68,7 +68,7 @@ struct TranscriptHead {
 #[derive(Debug, Default)]
 pub struct SessionFinder {
     heads: HashMap<PathBuf, (u64, Option<TranscriptHead>)>,
-    /// What could not be read.
+    /// Files that could not be read, each with its reason.
     problems: Vec<String>,
 }
 
@@ -139,7 +139,7 @@ impl SessionFinder {
         sessions
     }
 
-    /// What could not be read since the last call, each with its place.
+    /// Files that could not be read since the last call, each with its place.
     pub fn take_problems(&mut self) -> Vec<String> {
         std::mem::take(&mut self.problems)
     }
@@ -270,7 +270,7 @@ fn gemini_cli_head(path: &Path, record: &Value) -> Option<TranscriptHead> {
     })
 }
 
-/// Where an agent keeps its transcripts, by the variables that it reads.
+/// The folders of an agent's transcripts, by the variables that it reads.
 pub fn default_places(agent: CodingAgent, variable: impl Fn(&str) -> Option<PathBuf>) -> Vec<PathBuf> {
     let home = std::env::home_dir().unwrap_or_default();
     let base = |name: &str, folder: &str| variable(name).unwrap_or_else(|| home.join(folder));

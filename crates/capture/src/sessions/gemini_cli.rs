@@ -114,7 +114,7 @@ impl GeminiCli {
             content
         };
         let text = items(&parts, "").find_map(|part| text_at(part, "/text"));
-        // What the program adds is in elements.
+        // Additions of the program are in elements.
         let is_added = text.is_some_and(|text| text.starts_with('<'));
         thread.is_awaiting |= !is_added;
         if let Some(text) = text.filter(|_| !is_added && self.sub_agent.is_none()) {

@@ -25,7 +25,7 @@ const BATCH: usize = 256;
 /// Problems of one session that are named; the rest are counted.
 const MAX_PROBLEMS: usize = 5;
 
-/// What became of a session.
+/// The outcome of the import of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionOutcome {
     /// A run of it was begun.
@@ -48,7 +48,7 @@ pub enum SessionOutcome {
 pub struct SessionImport {
     /// The run.
     pub run: TraceId,
-    /// What became of it.
+    /// Its outcome.
     pub outcome: SessionOutcome,
     /// Number of spans that are new.
     pub spans: u64,
@@ -72,7 +72,7 @@ impl SessionImport {
     }
 }
 
-/// Why a session could not be imported. What was written of it stays, and importing it again goes on.
+/// A failed import of a session. The written part of it stays, and importing it again continues there.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SessionError {
@@ -95,7 +95,7 @@ pub struct SessionImporter {
     importer: Importer,
     without_content: bool,
     settings: Settings,
-    /// The runs of sessions that go on.
+    /// The runs of sessions that have not ended.
     open: HashMap<TraceId, RunWriter>,
     /// Bytes and time of what was read of each session.
     read: HashMap<TraceId, (u64, u64)>,
@@ -119,7 +119,7 @@ impl SessionImporter {
         }
     }
 
-    /// What is known of a session that was imported; `None` of one that was not.
+    /// The recorded origin of a session that was imported; `None` of one that was not.
     #[must_use]
     pub fn imported(&self, session: &AgentSession) -> Option<TranscriptOrigin> {
         self.importer.transcript(session.run())
@@ -136,7 +136,7 @@ impl SessionImporter {
     /// Returns whether there is nothing to import of a session: no call, or it was recorded while it ran. Reads it until its
     /// first call.
     pub(super) fn leaves_out(&self, session: &AgentSession) -> bool {
-        // What cannot be read is named by its import.
+        // The import names unreadable files.
         self.recorded(session).is_some() || matches!(has_call(session), Ok(false))
     }
 
@@ -147,7 +147,7 @@ impl SessionImporter {
         runs.join(run.to_string()).exists().then_some(run)
     }
 
-    /// Imports a session, one of `all`. `stays_open` keeps the run of a session that goes on open for more.
+    /// Imports a session, one of `all`. `stays_open` keeps the run of a session that has not ended open.
     ///
     /// # Errors
     ///
@@ -274,7 +274,7 @@ impl SessionImporter {
         }
     }
 
-    /// Writes the root. A session whose last turn has not ended leaves a run that was interrupted, as far as anybody knows.
+    /// Writes the root. A session whose last turn has not ended leaves an interrupted run: its end is not known.
     fn finish(&self, mut run: RunWriter, transcript: &SessionTranscript) -> Result<(), ImportError> {
         let root = transcript.root_span(run.last_end());
         let root_id = root.span_id;
@@ -314,7 +314,7 @@ struct Writing<'a> {
     importer: &'a Importer,
     /// Calls of other sessions.
     history: HashSet<SpanId>,
-    /// What has not ended is written when it has.
+    /// Open calls are written when they end.
     leaves_open_out: bool,
     run: Option<RunWriter>,
     spans: u64,

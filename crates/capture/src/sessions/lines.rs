@@ -70,7 +70,7 @@ impl<R: BufRead> TranscriptLines<R> {
         Ok(!self.buffer.is_empty())
     }
 
-    /// Goes on behind a line that is too large.
+    /// Continues after a line that is too large.
     fn skip_line(&mut self) -> io::Result<()> {
         loop {
             let chunk = self.reader.fill_buf()?;

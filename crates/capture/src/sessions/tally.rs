@@ -1,4 +1,4 @@
-//! What sessions there are, what became of them in an import, and the sentences about both.
+//! Counts of sessions on disk and of an import, and the sentences about both.
 
 use std::collections::BTreeMap;
 
@@ -81,7 +81,7 @@ impl ImportTally {
         self.problems.extend(import.problems.iter().take(room).cloned());
     }
 
-    /// Adds a later look at the same sessions, which reads again what has grown.
+    /// Adds a later import of the same sessions, which reads grown ones again.
     pub fn join(&mut self, later: Self) {
         if self.is_nothing() {
             *self = later;
@@ -152,7 +152,7 @@ impl ImportTally {
         }
     }
 
-    /// What is new, in words: `2 new runs, 1 continued, 57 new spans, 40 known before`.
+    /// The new runs and spans in words: `2 new runs, 1 continued, 57 new spans, 40 known before`.
     #[must_use]
     pub fn words(&self) -> String {
         let mut words = vec![counted(self.begun, "new run")];
@@ -172,7 +172,7 @@ impl ImportTally {
         words.join(", ")
     }
 
-    /// What a user has to know beside, a sentence each without its full stop.
+    /// Further facts for the user, a sentence each without its full stop.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
@@ -219,7 +219,7 @@ pub struct FoundSessions {
     pub left_out: u64,
     /// When one of them was changed last.
     pub newest: Option<Timestamp>,
-    /// Where they were looked for.
+    /// The searched folders.
     pub places: Vec<PathBuf>,
 }
 

@@ -1,4 +1,4 @@
-//! [`SessionTranscript`]: the spans that the records of a session become, and what is known of the session as a whole.
+//! [`SessionTranscript`]: the spans of the records of a session, and the facts of the session as a whole.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -72,7 +72,7 @@ pub(super) struct AgentThread {
     /// When its last record was written.
     pub(super) at: Timestamp,
     open_tools: BTreeMap<String, SpanRecord>,
-    /// What was said of tool calls before their results, by their IDs.
+    /// Facts of tool calls from before their results, by their IDs.
     pub(super) said_of_tools: BTreeMap<String, ToolEnd>,
     /// It was asked something, and has not answered.
     pub(super) is_awaiting: bool,
@@ -138,7 +138,7 @@ impl AgentThread {
         self.open_tools.get(call_id).map(|span| span.span_id)
     }
 
-    /// Whether it waits for a model or a tool.
+    /// True while it waits for a model or a tool.
     pub(super) fn is_open(&self) -> bool {
         self.is_awaiting || !self.open_tools.is_empty()
     }

@@ -71,7 +71,7 @@ fn outcome(
         None if is_excused => None,
         // A trial without a run that can be judged keeps nothing.
         None => Some(false),
-        // Content that nobody read shows nothing.
+        // Content that was not read shows nothing.
         Some(_) if rule.needs_content() => trial.findings.get(name)?.outcome,
         Some(run) => rule.outcome(run, baseline),
     }

@@ -112,7 +112,7 @@ impl ArgumentCondition {
         };
         let found = path.select(arguments);
         if !found.is_empty() && found.iter().all(|value| is_met(value)) {
-            // The expression may have found its place in what stands for the value.
+            // The expression may have matched the marker in the place of the value.
             let is_unknown = matches!(self, Self::Matches(..)) && found.iter().any(|value| is_altered(value));
             return if is_unknown { Err(()) } else { Ok(None) };
         }

@@ -19,7 +19,7 @@ struct ToolOrder {
     matching: OrderMatch,
 }
 
-/// How the order is compared with the calls of a run.
+/// The comparison of the order with the calls of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum OrderMatch {

@@ -6,7 +6,7 @@ use tracer_sdk::prices::{CallCost, Prices};
 /// Cost of the input of one call.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct InputCost {
-    /// All of it, as far as it is known.
+    /// The known part of it.
     pub(super) whole: CallCost,
     /// Cost of the tokens read from the cache, and of those written to it.
     pub(super) cached: Usd,
@@ -58,7 +58,7 @@ impl InputCost {
         let fresh_price = usd(&plain).saturating_sub(request);
         let [read_tokens, written_tokens] =
             [usage.cache_read_tokens, usage.cache_write_tokens].map(Option::unwrap_or_default);
-        // Beside tokens that are as many, and fresh, the price of the prompt is the same whatever its length.
+        // Compared with as many fresh tokens, the price of the prompt is the same whatever its length.
         let part = |other: &Usage, tokens: u64| {
             let others = fresh_price.saturating_sub(fresh_price.share(tokens, prompt));
             usd(other).saturating_sub(request).saturating_sub(others)

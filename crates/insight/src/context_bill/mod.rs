@@ -27,7 +27,7 @@ pub(crate) use blocks::is_stored_by_provider;
 use blocks::{BYTES_PER_TOKEN, ContextBlock, blocks, is_cut};
 use input_cost::InputCost;
 
-/// What the context of a run was made of, and what its input cost.
+/// The blocks of the context of a run, and the cost of its input.
 #[derive(Debug, Clone, Serialize, schemars::JsonSchema)]
 pub struct ContextBill {
     /// The version of the trace format.
@@ -44,7 +44,7 @@ pub struct ContextBill {
     pub cost: CostReport,
     /// The sums in words.
     pub summary: String,
-    /// What the bill is not sure of, a sentence each.
+    /// Doubts about the bill, a sentence each.
     pub notes: Vec<String>,
     /// Headings of the figures of the blocks.
     pub columns: [&'static str; COLUMNS.len()],
@@ -57,7 +57,7 @@ pub struct ContextBill {
 /// A block of the context, over all calls that it was sent with.
 #[derive(Debug, Clone, Serialize, schemars::JsonSchema)]
 pub struct BilledBlock {
-    /// What it is.
+    /// Its kind.
     pub kind: BlockKind,
     /// Its name: the tool with its argument, the beginning of the message.
     pub name: String,

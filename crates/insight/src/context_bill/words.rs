@@ -51,7 +51,7 @@ impl BilledBlock {
     }
 }
 
-/// What a block is, with its label.
+/// The kind of a block, with its label.
 pub(super) fn name(block: &BilledBlock) -> MarkedText {
     let what = match block.kind {
         BlockKind::ToolDefinition => "definition of ",
@@ -115,7 +115,7 @@ pub(super) fn summary(calls: u64, tokens: InputTokens, cost: &CostSum, doubts: &
     )
 }
 
-/// What the figures rest on, and what is not in them.
+/// The basis of the figures, and the parts that they lack.
 pub(super) fn notes(doubts: &Doubts) -> Vec<String> {
     let calls =
         |count: u64, what: &str| (count > 0).then(|| format!("{} {what}", text::counted(count, "call")));

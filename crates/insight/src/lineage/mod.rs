@@ -20,7 +20,7 @@ use tracer_sdk::format::TraceId;
 use crate::run_steps::RunSteps;
 pub use reader::LineageReader;
 
-/// Where a value of a run came from.
+/// The origin of a value of a run.
 #[derive(Debug, Clone, Serialize, schemars::JsonSchema)]
 pub struct Lineage {
     /// The version of the trace format.
@@ -39,7 +39,7 @@ pub struct Lineage {
     pub used_by: Option<ValuePlace>,
     /// The model call whose answer had it.
     pub asked_by: Option<ValuePlace>,
-    /// Where it came from, the nearest first.
+    /// Its sources, the nearest first.
     pub sources: Vec<ValuePlace>,
     /// Places that have it, or something that it is a part of, and are not shown to be its source, the nearest first.
     pub candidates: Vec<ValuePlace>,
@@ -94,13 +94,13 @@ tracer_sdk::words! {
 }
 
 tracer_sdk::words! {
-    /// How a place has a value; of two, the greater one is better evidence.
+    /// The way in which a place has a value; of two, the greater one is better evidence.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
     #[serde(rename_all = "snake_case")]
     pub enum ValueMatch in tracer_insight::lineage {
         /// As a part of something longer, or in one of two readings: no evidence.
         Part = "part",
-        /// Written otherwise: a number, a date, other case or white space.
+        /// In another notation: a number, a date, other case or white space.
         Normalised = "normalised",
         /// As it was given.
         Verbatim = "verbatim",
@@ -110,7 +110,7 @@ tracer_sdk::words! {
 /// A place that has a value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct ValuePlace {
-    /// What it is.
+    /// Its kind.
     pub kind: PlaceKind,
     /// Number of the step, of messages of the call that sent them first; null for the run's own input.
     pub step: Option<usize>,
@@ -118,7 +118,7 @@ pub struct ValuePlace {
     pub event_id: String,
     /// The tool or the model.
     pub name: String,
-    /// How the value is there.
+    /// The way in which the value is there.
     pub found: ValueMatch,
     /// The place in words: `the result of #3 search_kb, written otherwise`.
     pub words: String,

@@ -1,4 +1,4 @@
-//! [`Needle`]: a value that is looked for in texts and JSON: verbatim, or written otherwise.
+//! [`Needle`]: a value to find in texts and JSON, verbatim or in another notation.
 
 use memchr::memmem;
 use serde_json::Value;
@@ -16,7 +16,7 @@ const COMMON: [&str; 12] = [
     "true", "false", "null", "none", "yes", "no", "ok", "error", "success", "user", "default", "n/a",
 ];
 
-/// What recording puts in the place of values.
+/// Markers that recording puts in the place of values.
 const MARKERS: [&str; 4] = [
     markers::REDACTED,
     markers::TRUNCATED,
@@ -126,7 +126,7 @@ fn fold(text: &str) -> String {
     words.join(" ")
 }
 
-/// Finds a text: `Some(true)` where it stands for itself, `Some(false)` where it is only ever a part of a longer word,
+/// Finds a text: `Some(true)` where it is a word of its own, `Some(false)` where it is only ever a part of a longer word,
 /// number or identifier. A number without a sign is a part of one with a minus.
 fn find_bounded(text: &str, wanted: &str, is_unsigned: bool) -> Option<bool> {
     if wanted.is_empty() {

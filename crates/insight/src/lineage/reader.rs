@@ -142,7 +142,7 @@ impl LineageReader {
                 }
             }
             Payload::StateUpdate { state, .. } => {
-                // What a model said before is kept in the state, and did not come from there.
+                // A state that repeats a model is not the source.
                 if let Some(found) = self.needle.find(state).filter(|_| !self.is_said()) {
                     self.add(step, record, PlaceKind::State, "", found, "");
                 }
@@ -401,7 +401,7 @@ impl LineageReader {
                 .is_some_and(|origin| !origin.is_echo && origin.place.found > ValueMatch::Part)
         };
         let mut sources: Vec<usize> = given.into_iter().filter(is_source).collect();
-        // What only came after a model had said it may repeat the model.
+        // A value that came after a model had said it may repeat the model.
         if sources.iter().all(|position| self.origins[*position].is_after) {
             sources.clear();
         }

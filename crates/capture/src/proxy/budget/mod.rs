@@ -43,12 +43,12 @@ pub struct CallBudget {
     operator: Arc<dyn BudgetOperator>,
     started: Instant,
     settled: Notify,
-    /// Taken while the operator is asked.
+    /// Held while the operator decides.
     question: Mutex<()>,
     report: Mutex<BudgetReport>,
 }
 
-/// What has to be said at the end.
+/// Facts for the end of the recording.
 #[derive(Debug, Default)]
 struct BudgetReport {
     unpriced_models: BTreeSet<String>,
@@ -63,7 +63,7 @@ pub(super) struct BudgetRequest {
     pub(super) model: String,
     /// `false` of a request that is no model call.
     pub(super) is_model_call: bool,
-    /// What it may use at most.
+    /// The most that it may use.
     pub(super) most: Usage,
 }
 
@@ -73,7 +73,7 @@ pub(super) struct BudgetUsage<'a> {
     pub(super) tokens: Usage,
     /// The model that answered.
     pub(super) model: Option<&'a str>,
-    /// Nobody counted them all.
+    /// True where the provider did not count them all.
     pub(super) is_estimate: bool,
 }
 
@@ -128,7 +128,7 @@ impl CallBudget {
                 Admission::Exceeded(exceeded) => {
                     let budget = Arc::clone(&self);
                     let asking = spawn_blocking(move || budget.raise_or_stop(calls));
-                    // Nothing is asked any more where the proxy ends meanwhile.
+                    // The proxy may have ended meanwhile.
                     if let Err(stopped) = asking.await.unwrap_or(Err(exceeded)) {
                         self.report.lock().refused += 1;
                         return Err(stopped);
@@ -161,7 +161,7 @@ impl CallBudget {
             return Ok(());
         }
         self.ledger.lock().stop(exceeded.clone());
-        // What waits for room gets none.
+        // Calls that wait for room get none.
         self.settled.notify_waiters();
         Err(stopped.unwrap_or(exceeded))
     }
@@ -172,14 +172,14 @@ impl CallBudget {
         Some(limit.saturating_sub(self.started.elapsed()))
     }
 
-    /// Stops the recording when its time is over. Nobody is asked: the command waits with this thread, deaf to Ctrl-C.
+    /// Stops the recording when its time is over, without a question: the command waits with this thread, deaf to Ctrl-C.
     pub(crate) fn stop_at_time(&self) {
         let mut ledger = self.ledger.lock();
         if let Some(exceeded) = ledger.over_time(self.started.elapsed()) {
             ledger.stop(exceeded);
         }
         drop(ledger);
-        // What waits for room gets none.
+        // Calls that wait for room get none.
         self.settled.notify_waiters();
     }
 

@@ -221,7 +221,7 @@ impl RunningCommand {
     ///
     /// # Errors
     ///
-    /// What the system says when it cannot be waited for.
+    /// The error of the system where it cannot be waited for.
     pub fn wait(&self) -> io::Result<Exit> {
         self.child.wait().map(Exit::of)
     }
@@ -230,7 +230,7 @@ impl RunningCommand {
     ///
     /// # Errors
     ///
-    /// What the system says when it cannot be waited for.
+    /// The error of the system where it cannot be waited for.
     pub fn wait_for(&self, time: Duration) -> io::Result<Option<Exit>> {
         let began = Instant::now();
         loop {
@@ -247,7 +247,7 @@ impl RunningCommand {
     ///
     /// # Errors
     ///
-    /// What the system says when it cannot be waited for.
+    /// The error of the system where it cannot be waited for.
     pub fn end(&self, started: impl Fn() -> Vec<Survivor>) -> io::Result<Exit> {
         for kills in [false, true] {
             let asked = Instant::now();
