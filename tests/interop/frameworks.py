@@ -26,7 +26,7 @@ import real_programs
 import replayed
 import stand_in_model
 
-PATIENCE_SECONDS = 180
+PATIENCE_SECONDS = 600
 # Their instrumentation reports model calls only: tools run between them, unseen.
 WITHOUT_TOOLS = {"plain", "openllmetry", "opentelemetry"}
 # Codex logs no answers.

@@ -6,7 +6,7 @@ import socket
 import subprocess
 import threading
 
-PATIENCE_SECONDS = 180
+PATIENCE_SECONDS = 600
 
 
 class Gone:
