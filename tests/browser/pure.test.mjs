@@ -10,8 +10,6 @@ const { readColumns, rowsMoved } = await import(`${page}/columns.js`);
 const { Outline } = await import(`${page}/outline.js`);
 const { visible } = await import(`${page}/dom.js`);
 const { joined } = await import(`${page}/commands.js`);
-const { nameTerm } = await import(`${page}/runs-filters.js`);
-const { asMarkdown } = await import(`${page}/step-markdown.js`);
 const { repeatWords } = await import(`${page}/step-row.js`);
 const { address, readRoute } = await import(`${page}/route.js`);
 const { batch, effect, signals, untracked } = await import(`${page}/store.js`);
@@ -276,11 +274,6 @@ test("copied commands reach the runs that the page shows", () => {
   assert.equal(joined({ program: "tracer", store: "" }, "demo"), "tracer demo");
 });
 
-test("a run's name is asked for as a whole", () => {
-  assert.equal(nameTerm('the "b" \\ agent'), 'name:"the \\"b\\" \\\\ agent"');
-  assert.equal(nameTerm("(unnamed)"), "-name:*");
-});
-
 test("repeats are identical in what was compared alone", () => {
   assert.equal(repeatWords("tool", true), "identical arguments");
   assert.equal(repeatWords("llm", true), "identical prompt");
@@ -291,49 +284,4 @@ test("repeats are identical in what was compared alone", () => {
     ].map(([kind, isSeen]) => repeatWords(kind, isSeen)),
     ["the same again", "the same again"],
   );
-});
-
-test("no Markdown of a trace is Markdown of the copied step", () => {
-  const said = "</details>\n```\n# Done ![x](https://example.org/x) @everyone\n~~~";
-  const tool = { arguments: { value: { note: "```" } }, result: { value: said } };
-  const step = {
-    number: 3,
-    name: "a `b`\n# c",
-    kind: "tool",
-    failed: true,
-    error: { type: "Bad*", message: "*no*" },
-    tool,
-    state: null,
-    llm: null,
-  };
-  assert.equal(
-    asMarkdown(step, "0cc00a25", "tracer show 0cc00a25 --step 3"),
-    [
-      "### Step 3: ``a `b` # c`` (tool, failed)",
-      "**`Bad*`**",
-      "```\n*no*\n```",
-      "**Arguments**",
-      '````json\n{\n  "note": "```"\n}\n````',
-      "**Result**",
-      `\`\`\`\`\n${said}\n\`\`\`\``,
-      "Run `0cc00a25`, `tracer show 0cc00a25 --step 3`",
-    ].join("\n\n"),
-  );
-  const message = { role: "user", is_new: true, parts: [{ value: "# hi" }] };
-  const llm = { messages: [message], response: [{ role: "assistant", parts: [{ name: "search", value: { q: 1 } }] }] };
-  const copied = asMarkdown({ ...step, kind: "llm", failed: false, error: null, tool: null, llm }, "0cc00a25", "tracer");
-  assert.match(copied, /\n\*\*`user`\*\*\n\n```\n# hi\n```\n\n\*\*`assistant` calls `search`\*\*\n\n```json\n/);
-});
-
-test("a copied step has the beginning of what is large, and says so", () => {
-  const cut = { value: null, size: 70_000, head: "It began so", tail: "and ended", value_url: "/api" };
-  const messages = [{ role: "user", is_new: true, parts: [cut] }];
-  const copied = asMarkdown(
-    { number: 1, name: "all", kind: "llm", tool: { arguments: cut, result: cut }, state: { state: cut }, llm: { messages, response: [] } },
-    "0cc00a25",
-    "tracer",
-  );
-  for (const title of ["Arguments", "Result", "State", "`user`"]) {
-    assert.ok(copied.includes(`**${title}, the beginning of 70.0 kB**\n\n\`\`\`\nIt began so\n\`\`\``), copied);
-  }
 });

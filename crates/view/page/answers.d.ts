@@ -70,15 +70,11 @@ export type DiffAnswer = {
   calls: Array<PairJson>;
   is_same: boolean;
   metrics: Array<MetricJson>;
-  models: NameChanges;
   name_changes: Array<string>;
   next: number | null;
   pair_count: number;
   policy: PolicyAnswer | null;
-  records: Array<TypeCount>;
-  spec_version: "0.2.0";
   summary: string;
-  tools: ToolChanges;
 };
 
 export type DifferenceAnswer = {
@@ -234,11 +230,6 @@ export type MetricJson = {
   shown: Array<string>;
 };
 
-export type NameChanges = {
-  added: Array<string>;
-  removed: Array<string>;
-};
-
 export type OfferedTool = {
   description: string | null;
   name: string;
@@ -264,7 +255,6 @@ export type Overview = {
   run_name: string | null;
   run_status: string;
   sentence: string;
-  spec_version: "0.2.0";
   started_at: string | null;
   tags: Array<string>;
   totals: TotalsAnswer;
@@ -345,12 +335,6 @@ export type ReadingJson = {
 
 export type RecordedStatus = "running" | "ok" | "error";
 
-export type RepeatedTool = {
-  after: number;
-  before: number;
-  tool: string;
-};
-
 export type RowText = {
   cost: string | null;
   event_id: string;
@@ -366,7 +350,6 @@ export type RowText = {
 export type Rows = {
   row_count: number;
   rows: Array<RowText>;
-  spec_version: "0.2.0";
   version: string;
 };
 
@@ -395,8 +378,6 @@ export type RunPreview = {
   path: Array<StepKind>;
   steps: number;
   subtitle: string | null;
-  token_shares?: string;
-  tokens: number | null;
 };
 
 export type RunTable = {
@@ -406,7 +387,6 @@ export type RunTable = {
   names: Array<string>;
   reading?: ReadingJson;
   runs: Array<TableRow>;
-  spec_version: "0.2.0";
   statuses: { [key: string]: number };
   step_query: string | null;
   threads: number;
@@ -458,7 +438,6 @@ export type StatsAnswer = {
   groups: Array<StatsRow>;
   is_of_calls: boolean;
   query: string;
-  spec_version: "0.2.0";
   version: string;
 };
 
@@ -500,7 +479,6 @@ export type StepJson = {
   raw: ShownValue | null;
   redactions: number;
   row: number;
-  spec_version: "0.2.0";
   start: string | null;
   state: StateDetails | null;
   tool: ToolCallJson | null;
@@ -520,6 +498,8 @@ export type StepSummary = {
 };
 
 export type TableCell = {
+  more?: number;
+  query?: string;
   text: string;
   title?: string;
 };
@@ -532,22 +512,14 @@ export type TableColumn = {
 
 export type TableRow = {
   cells: { [key: string]: TableCell };
-  cost: CostReport | null;
-  counts: Counts | null;
   details: RunPreview | null;
-  duration_us: number | null;
   marks: string | null;
-  model_count: number;
-  models: Array<string>;
   origin?: string;
   problem: string | null;
   run_name: string | null;
   run_status: string;
   started_at: string | null;
-  tags: Array<string>;
   thread?: ThreadJson;
-  tool_count: number;
-  tools: Array<string>;
   trace_id: TraceId;
 };
 
@@ -555,6 +527,7 @@ export type ThreadJson = {
   count: number;
   id: string;
   number: number;
+  query: string;
 };
 
 export type Time = string;
@@ -570,13 +543,6 @@ export type ToolCallJson = {
   arguments: ShownValue | null;
   previous_same_tool: Previous | null;
   result: ShownValue | null;
-};
-
-export type ToolChanges = {
-  added: Array<string>;
-  is_reordered: boolean;
-  removed: Array<string>;
-  repeated: Array<RepeatedTool>;
 };
 
 export type TotalsAnswer = {
@@ -595,7 +561,6 @@ export type TraceId = string;
 
 export type Transcript = {
   next: number | null;
-  spec_version: "0.2.0";
   turn_count: number;
   turns: Array<TurnAnswer>;
   version: string;
@@ -630,12 +595,6 @@ export type TurnAnswer = {
   result: ShownValue | null;
   row: number | null;
   state: StateDetails | null;
-};
-
-export type TypeCount = {
-  after: number;
-  before: number;
-  event_type: string;
 };
 
 export type ValueMatch = "part" | "normalised" | "verbatim";

@@ -1,15 +1,15 @@
 // The comparison of two runs, or of a baseline and a run: what differs in numbers, tools and models, and every call with its counterpart.
 
-import { getJson } from "./api.js";
+import { getJson, runPath } from "./api.js";
 import { fill, glyph, make, table } from "./dom.js";
 import { showError } from "./frame.js";
 import { Latest } from "./latest.js";
 import { policySection } from "./policy-checks.js";
 import { runName, statusBadge } from "./runs-row.js";
 import { counted } from "./units.js";
-import { valueView, wordDifference } from "./values.js";
+import { shownValue, valueView, wordDifference } from "./values.js";
 
-/** @import { Call, PairJson, DiffAnswer, Side } from "./answers" */
+/** @import { Call, PairJson, DiffAnswer, Side, StepJson } from "./answers" */
 /** @typedef {Record<string, string>} Sides `a` and `b`, or `a` and `baseline` */
 
 /** Calls that are added at once. */
@@ -86,12 +86,27 @@ function comparisonView(comparison, sides) {
   );
 }
 
-/** The first pair of calls that differs. @param {DiffAnswer} comparison */
+/** The first pair of calls that differs; of a call that one side has alone, its arguments. @param {DiffAnswer} comparison */
 function divergence({ calls, before, after }) {
   const first = calls.find(({ change }) => change !== "same");
   if (!first) return null;
   const rows = make("tbody", null, pairRows(first, before, after));
+  const [call, side] = first.after ? [first.after, after] : [first.before, before];
+  const isAlone = !first.before || !first.after;
+  if (isAlone && call?.event_id && side.kind === "run") addArguments(rows, side, call.event_id, !first.after).catch(showError);
   return make("section.part", null, make("h2", null, "First difference"), callPairs(rows));
+}
+
+/** @param {HTMLTableSectionElement} rows @param {Side} side @param {string} event @param {boolean} isBefore */
+async function addArguments(rows, side, event, isBefore) {
+  const { tool } = /** @type {StepJson} */ (await getJson(runPath(side.run_id, `/steps/${encodeURIComponent(event)}`)));
+  if (!tool?.arguments) return;
+  const cells = [
+    make(isBefore ? "td.before" : "td.after", null, shownValue(tool.arguments)),
+    make("td.mono.muted", null, "arguments"),
+    make("td"),
+  ];
+  rows.append(make("tr.difference", null, isBefore ? cells : cells.reverse()));
 }
 
 /** @param {HTMLTableSectionElement} body */

@@ -6,7 +6,6 @@ import { copy, showError, toast } from "./frame.js";
 import { openMenu } from "./menu.js";
 import { CRITICAL } from "./outline.js";
 import { remove, rename } from "./run-changes.js";
-import { asMarkdown } from "./step-markdown.js";
 
 /** @import { StepJson } from "./answers" */
 /** @import { RunModel } from "./run-model.js" */
@@ -21,7 +20,7 @@ export function openRunMenu(page) {
     step && page.selected >= 0
       ? [
           { label: "Copy this step as JSON", run: () => copy(asJson(step), "Step copied as JSON") },
-          { label: "Copy as Markdown", run: () => copy(asMarkdown(step, page.id, showStep), "Step copied as Markdown") },
+          step.number > 0 && { label: "Copy for a model", run: () => copyForModel(page.id, step).catch(showError) },
           step.number > 0 && { label: "Copy the command", run: () => copy(showStep, "Command copied") },
           step.llm && { label: "Copy as curl", run: () => copyAsCurl(page.id, step).catch(showError) },
           ...fromHere(step, short),
@@ -47,13 +46,23 @@ export function openRunMenu(page) {
   ]);
 }
 
+/** Copies a step as a text that marks what was recorded. @param {string} run @param {StepJson} step */
+async function copyForModel(run, step) {
+  await copy(await getText(stepPath(run, step, "/text")), "Step copied as text");
+}
+
+/** @param {string} run @param {StepJson} step @param {string} rest */
+function stepPath(run, step, rest) {
+  return runPath(run, `/steps/${encodeURIComponent(step.event_id)}${rest}`);
+}
+
 /**
  * Copies the request of a model call as a command; what was not kept is said.
  * @param {string} run
  * @param {StepJson} step
  */
 export async function copyAsCurl(run, step) {
-  const { command, note } = await getJson(runPath(run, `/steps/${encodeURIComponent(step.event_id)}/curl`));
+  const { command, note } = await getJson(stepPath(run, step, "/curl"));
   if (command === null) toast(`Nothing was copied: ${note}`);
   else await copy(command, `Copied as curl: ${note}`);
 }

@@ -14,7 +14,6 @@ const READING_INTERVAL_MS = 1_000;
 
 /** @type {RunTable} */
 const NOTHING = {
-  spec_version: "0.2.0",
   data_dir: "",
   version: "",
   total: 0,

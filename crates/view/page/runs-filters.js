@@ -42,13 +42,12 @@ export class RunsFilters extends Filters {
 
   /** The parameters of the request; empty for all runs, the newest first. */
   get question() {
-    const { q, agent, sort } = this.values;
+    const { agent, sort } = this.values;
     const column = this.columns.find(({ key }) => key === field(sort));
     const parameters = this.query;
     parameters.delete("agent");
     parameters.delete("sort");
-    const query = [q, agent && nameTerm(agent)].filter(Boolean).join(" ");
-    if (query) parameters.set("q", query);
+    if (agent) parameters.set("name", agent);
     if (column && sort !== USUAL.sort) {
       parameters.set("sort", column.key);
       if (sort.startsWith("-") === column.is_ascending) parameters.set("reverse", "true");
@@ -56,21 +55,9 @@ export class RunsFilters extends Filters {
     return parameters.toString();
   }
 
-  /**
-   * Shows the runs of a thread alone.
-   * @param {string} id
-   */
-  showThread(id) {
-    this.set({ q: term("session", id) });
-  }
-
-  /**
-   * Filters by a model or a tool.
-   * @param {DOMStringMap} called the field, `model` or `tool`, and the name
-   */
-  showCalled({ field = "", name = "" }) {
-    const added = term(field, name);
-    if (!this.values.q.includes(added)) this.set({ q: `${this.values.q} ${added}`.trim() });
+  /** Filters by a further term. @param {string} term */
+  add(term) {
+    if (!this.values.q.includes(term)) this.set({ q: `${this.values.q} ${term}`.trim() });
   }
 
   clear() {
@@ -166,23 +153,6 @@ export class RunsFilters extends Filters {
     }
     this.agent.value = this.values.agent;
   }
-}
-
-/**
- * The term of a query for a field with this value.
- * @param {string} name
- * @param {string} value
- */
-function term(name, value) {
-  return `${name}:"${value.replace(/["\\]/g, "\\$&")}"`;
-}
-
-/** The name of runs without one. */
-const UNNAMED = "(unnamed)";
-
-/** The term of a query for runs of this name, as it is listed. @param {string} name */
-export function nameTerm(name) {
-  return name === UNNAMED ? "-name:*" : term("name", name);
 }
 
 /** @param {string} sort */

@@ -25,23 +25,19 @@ function makeParts(columns) {
   const origin = make("span.origin", { hidden: true });
   const marks = make("span.run-marks", { hidden: true });
   const subtitle = make("span.subtitle");
-  const [model, tool] = ["model", "tool"].map((field) => ({
-    name: make("button.called-name", { tabindex: -1, data: { field } }),
-    more: make("span.more-called"),
-  }));
   /** @type {Record<string, Node[]>} */
-  const content = {
-    status: [status],
-    name: [name, thread, origin, marks, subtitle],
-    model: [model.name, model.more],
-    tool: [tool.name, tool.more],
-  };
-  const cells = columns.map(({ key }) => ({ key, cell: make("div", { class: `cell ${key}-cell`, role: "gridcell" }, content[key] ?? []) }));
+  const content = { status: [status], name: [name, thread, origin, marks, subtitle] };
+  const cells = columns.map(({ key }) => {
+    const called = key === "model" || key === "tool" ? make("button.called-name", { tabindex: -1 }) : null;
+    const more = make("span.more-called");
+    const cell = make("div", { class: `cell ${key}-cell`, role: "gridcell" }, content[key] ?? (called && [called, more]));
+    return { key, cell, called, more };
+  });
   const mark = make("input", { type: "checkbox", tabindex: -1 });
   const path = make("span.path", { "aria-hidden": "true" });
   const pathWords = make("span.unseen");
   const menu = make("button.icon", { tabindex: -1, "aria-haspopup": "menu" }, glyph("more"));
-  return { status, sign, word, name, thread, origin, marks, subtitle, model, tool, cells, mark, path, pathWords, menu };
+  return { status, sign, word, name, thread, origin, marks, subtitle, cells, mark, path, pathWords, menu };
 }
 
 /** @param {TableColumn[]} columns @returns {HTMLDivElement} */
@@ -95,21 +91,15 @@ export function renderRunRow(element, run, marked, address) {
   parts.marks.hidden = !run.marks;
   say(parts.marks, run.marks ?? "");
   say(parts.subtitle, run.problem ?? details?.subtitle ?? "");
-  for (const { key, cell } of parts.cells) {
-    const called = key === "model" ? run.models : key === "tool" ? run.tools : null;
-    if (called) {
-      const { name: button, more } = parts[/** @type {"model" | "tool"} */ (key)];
-      const number = key === "model" ? run.model_count : run.tool_count;
-      button.hidden = number === 0;
-      button.dataset.name = called[0] ?? "";
-      say(button, called[0] ?? "");
-      say(more, number > 1 ? `+${number - 1}` : "");
-      cell.title = visible(called.join("\n") + (number > called.length ? "\n…" : ""));
-    } else if (key !== "status" && key !== "name") {
-      const { text, title } = run.cells[key];
-      say(cell, text);
-      cell.title = key === "started" && run.started_at ? exactly(Date.parse(run.started_at)) : (title ?? "");
-    }
+  for (const { key, cell, called, more } of parts.cells) {
+    if (key === "status" || key === "name") continue;
+    const { text, title = "", query, more: others } = run.cells[key];
+    say(called ?? cell, text);
+    cell.title = key === "started" && run.started_at ? exactly(Date.parse(run.started_at)) : visible(title);
+    if (!called) continue;
+    called.hidden = query === undefined;
+    called.dataset.query = query;
+    say(more, others ? `+${others}` : "");
   }
   const path = details?.path ?? [];
   while (parts.path.childElementCount < path.length) parts.path.append(make("i"));

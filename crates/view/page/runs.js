@@ -93,8 +93,8 @@ class RunsPage {
       if (!run) return;
       this.focus(index, target.closest("button, a, input") === null);
       if (target.closest(".mark-cell")) this.mark(run);
-      else if (target.closest(".thread") && run.thread) this.filters.showThread(run.thread.id);
-      else if (target.closest(".called-name")) this.filters.showCalled(/** @type {HTMLElement} */ (target.closest(".called-name")).dataset);
+      else if (target.closest(".thread") && run.thread) this.filters.set({ q: run.thread.query });
+      else if (target.closest(".called-name")) this.filters.add(target.closest(".called-name")?.getAttribute("data-query") ?? "");
       else if (target.closest("button")) this.openMenu(run, /** @type {HTMLElement} */ (target.closest("button")));
       else if (!target.closest("a")) location.assign(this.data.addressOf(run.trace_id));
     });

@@ -22,7 +22,7 @@ pub(super) struct ApiError {
 
 /// The value of `error`.
 #[derive(Debug, Serialize)]
-pub(super) struct ErrorBody {
+struct ErrorBody {
     /// A word that stays the same.
     code: &'static str,
     /// The message for people. It quotes no trace.
@@ -32,11 +32,17 @@ pub(super) struct ErrorBody {
     problems: Vec<Problem>,
 }
 
+/// An answer with the version of the trace format.
+#[derive(Serialize)]
+struct Versioned<Answer> {
+    spec_version: &'static str,
+    #[serde(flatten)]
+    answer: Answer,
+}
+
 /// An error as it is answered.
 #[derive(Serialize)]
-pub(super) struct ErrorAnswer {
-    /// The version of the trace format.
-    spec_version: &'static str,
+struct ErrorAnswer {
     error: ErrorBody,
 }
 
@@ -108,14 +114,6 @@ impl ApiError {
         )
     }
 
-    /// The body of the response.
-    pub(super) fn answer(self) -> ErrorAnswer {
-        ErrorAnswer {
-            spec_version: SPEC_VERSION,
-            error: self.body,
-        }
-    }
-
     pub(super) fn status(&self) -> StatusCode {
         self.status
     }
@@ -133,20 +131,24 @@ pub(super) fn no_such_run() -> ApiError {
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let status = self.status;
-        let mut response = json_response(&self.answer());
+        let mut response = json_response(&ErrorAnswer { error: self.body });
         *response.status_mut() = status;
         response
     }
 }
 
-/// A value as JSON.
-pub(super) fn json_response(value: &impl Serialize) -> Response {
+/// A value as JSON, with the version of the trace format.
+pub(super) fn json_response(answer: &impl Serialize) -> Response {
+    json_value(&Versioned {
+        spec_version: SPEC_VERSION,
+        answer,
+    })
+}
+
+/// A value as JSON, as it is.
+pub(super) fn json_value(value: &impl Serialize) -> Response {
     match json_text(value) {
-        Ok(text) => (
-            [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))],
-            text,
-        )
-            .into_response(),
+        Ok(text) => bytes_response("application/json", text),
         Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
     }
 }

@@ -31,3 +31,10 @@ pub struct CommandWords {
     /// The option of commands that also read a bucket, after a space; empty where no option named one.
     pub store: String,
 }
+
+impl CommandWords {
+    /// The command that shows a run.
+    pub(crate) fn show(&self, run: &str) -> String {
+        format!("{} show{} {run}", self.program, self.store)
+    }
+}

@@ -54,7 +54,7 @@ fn api_routes() -> Vec<(&'static str, MethodRouter<Viewer>)> {
         ("/api/runs/{run}/context", get(api::context::bill)),
         ("/api/runs/{run}/lineage", get(api::lineage::lineage)),
         ("/api/runs/{run}/rows", get(api::rows::rows)),
-        ("/api/runs/{run}/steps", get(api::step::step_at)),
+        ("/api/runs/{run}/steps", get(api::step::step)),
         ("/api/runs/{run}/steps/{event}", get(api::step::step)),
         (
             "/api/runs/{run}/steps/{event}/values/{part}",
@@ -62,6 +62,7 @@ fn api_routes() -> Vec<(&'static str, MethodRouter<Viewer>)> {
         ),
         ("/api/runs/{run}/steps/{event}/media/{key}", get(api::step::media)),
         ("/api/runs/{run}/steps/{event}/curl", get(api::step::curl)),
+        ("/api/runs/{run}/steps/{event}/text", get(api::step::text)),
         ("/api/runs/{run}/restore", post(api::changes::restore)),
         ("/api/runs/{run}/transcript", get(api::transcript::transcript)),
         ("/api/runs/{run}/search", get(api::search::search)),

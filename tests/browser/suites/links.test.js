@@ -68,7 +68,7 @@ describe("addresses", () => {
     await page.waitForURL(`**/r/${first}`);
   });
 
-  test("the copy menu gives the link, the command, the place in the file, Markdown and JSON", async (t) => {
+  test("the copy menu gives the link, the command, the place in the file, a text for a model and JSON", async (t) => {
     const { page, id } = await openRun(t, ok, { permissions: ["clipboard-read", "clipboard-write"] });
     await page.locator(ROWS).filter({ hasText: "lookup_customer" }).click();
     await page.waitForURL(/at=0000000000000002/);
@@ -81,7 +81,7 @@ describe("addresses", () => {
     assert.match(await copied("Copy the link", "Link copied"), new RegExp(`/r/${id}\\?at=0000000000000002`));
     assert.equal(await copied("Copy the command", "Command copied"), `tracer show ${id.slice(0, 8)} --step 1`);
     assert.match(await copied("Copy file and line", "Place copied"), /spans\.jsonl:1$/);
-    assert.match(await copied("Copy as Markdown", "Step copied as Markdown"), /^### Step 1: `lookup_customer`/);
+    assert.match(await copied("Copy for a model", "Step copied as text"), /step 1 of 6: .*lookup_customer[\s\S]*cust_1042/);
     assert.equal(JSON.parse(await copied("Copy this step as JSON", "Step copied as JSON")).name, "lookup_customer");
   });
 });

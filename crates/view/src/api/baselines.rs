@@ -9,7 +9,6 @@ use axum::response::Response;
 use serde::Serialize;
 use tracer_gate::{BASELINES_FOLDER, Baseline};
 use tracer_runs::read_input;
-use tracer_sdk::format::SPEC_VERSION;
 
 use super::super::answer::{ApiError, json_response};
 use super::super::viewer::Viewer;
@@ -21,8 +20,6 @@ const MAX_LISTED: usize = 500;
 /// The baselines.
 #[derive(Serialize)]
 pub(crate) struct Baselines {
-    /// The version of the trace format.
-    spec_version: &'static str,
     /// Their names, sorted.
     baselines: Vec<String>,
 }
@@ -30,10 +27,7 @@ pub(crate) struct Baselines {
 /// Lists the baselines.
 pub(crate) async fn baselines(State(viewer): State<Viewer>) -> Result<Response, ApiError> {
     let listed = viewer.read(|_| Ok(names())).await?;
-    Ok(json_response(&Baselines {
-        spec_version: SPEC_VERSION,
-        baselines: listed,
-    }))
+    Ok(json_response(&Baselines { baselines: listed }))
 }
 
 fn names() -> Vec<String> {

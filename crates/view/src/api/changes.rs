@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use tracer_runs::maintenance::{self, MaintenanceError};
-use tracer_sdk::format::{SPEC_VERSION, TraceId};
+use tracer_sdk::format::TraceId;
 
 use super::super::answer::{ApiError, json_response, no_such_run};
 use super::super::viewer::Viewer;
@@ -31,8 +31,6 @@ pub(crate) struct Rename {
 /// A run that was changed.
 #[derive(Serialize)]
 pub(crate) struct Changed {
-    /// The version of the trace format.
-    spec_version: &'static str,
     trace_id: TraceId,
     /// `renamed`, `deleted` or `restored`.
     change: &'static str,
@@ -107,7 +105,6 @@ async fn answer(
 
 fn changed(trace_id: TraceId, change: &'static str, run_name: Option<String>) -> Changed {
     Changed {
-        spec_version: SPEC_VERSION,
         trace_id,
         change,
         run_name,

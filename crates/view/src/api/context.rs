@@ -5,7 +5,7 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use tracer_insight::context_bill::ContextBill;
 
-use super::super::answer::{ApiError, json_response};
+use super::super::answer::{ApiError, json_value};
 use super::super::viewer::Viewer;
 use super::request::{Query, RunId};
 
@@ -24,7 +24,7 @@ pub(crate) async fn bill(
     let limit = query.limit("limit", DEFAULT_BLOCKS, MAX_BLOCKS)?;
     let answer = viewer.answer_of_run(id.0, headers, move |run| {
         let bill = ContextBill::of_run(&run.steps).map_err(ApiError::unreadable)?;
-        Ok(json_response(&bill.limited(limit)))
+        Ok(json_value(&bill.limited(limit)))
     });
     answer.await
 }

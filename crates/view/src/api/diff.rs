@@ -8,12 +8,10 @@ use axum::response::Response;
 use parking_lot::Mutex;
 use serde::Serialize;
 use serde_json::Value;
-use tracer_insight::comparison::{
-    Call, CallChange, CallPair, Comparison, MetricChange, NameChanges, Side, ToolChanges, TypeCount,
-};
+use tracer_insight::comparison::{Call, CallChange, CallPair, Comparison, MetricChange, Side};
 use tracer_insight::profile::RunProfile;
 use tracer_runs::{RunReader, Strictness};
-use tracer_sdk::format::{SPEC_VERSION, TraceId};
+use tracer_sdk::format::TraceId;
 
 use super::super::answer::{ApiError, json_response};
 use super::super::run::stamp::RunStamp;
@@ -37,9 +35,6 @@ const MAX_VALUE_BYTES: usize = 4_000;
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct DiffAnswer<'a> {
-    /// The version of the trace format.
-    #[cfg_attr(test, schemars(schema_with = "tracer_insight::schema::spec_version"))]
-    spec_version: &'static str,
     /// The side before.
     before: &'a Side,
     /// The side after.
@@ -50,10 +45,6 @@ pub(crate) struct DiffAnswer<'a> {
     summary: String,
     /// The numbers of both, those that are the same included.
     metrics: Vec<MetricJson<'a>>,
-    /// Records of each type, by side.
-    records: &'a [TypeCount],
-    tools: &'a ToolChanges,
-    models: &'a NameChanges,
     /// The changes of tools and models, a sentence for each.
     name_changes: Vec<String>,
     /// The judgement of the project's policy on the side after; null without a policy.
@@ -219,15 +210,11 @@ fn answer(compared: &Compared, from: usize, limit: usize) -> DiffAnswer<'_> {
     let pair_count = pairs.len();
     let end = from.saturating_add(limit);
     DiffAnswer {
-        spec_version: SPEC_VERSION,
         before: &comparison.before,
         after: &comparison.after,
         is_same: comparison.is_same,
         summary: words::summary(comparison),
         metrics: comparison.metrics.iter().map(MetricJson::from).collect(),
-        records: &comparison.records,
-        tools: &comparison.tools,
-        models: &comparison.models,
         name_changes: words::name_changes(comparison),
         policy: compared.policy.as_ref(),
         pair_count,

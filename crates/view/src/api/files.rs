@@ -7,7 +7,7 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use serde::Serialize;
 use tracer_runs::{RecordStream, RunReader, Strictness, spans_to_events};
-use tracer_sdk::format::{META_FILE, RunMeta, SPANS_FILE, SPEC_VERSION, SpanRecord, TraceId};
+use tracer_sdk::format::{META_FILE, RunMeta, SPANS_FILE, SpanRecord, TraceId};
 
 use super::super::answer::{ApiError, bytes_response, json_response, not_modified, with_version};
 use super::super::run::stamp::RunStamp;
@@ -22,8 +22,6 @@ const MAX_SPANS: usize = 10_000;
 /// One run.
 #[derive(Serialize)]
 pub(crate) struct RunAnswer {
-    /// The version of the trace format.
-    spec_version: &'static str,
     /// Its metadata.
     run: RunMeta,
 }
@@ -31,8 +29,6 @@ pub(crate) struct RunAnswer {
 /// The paths of a run's files.
 #[derive(Serialize)]
 pub(crate) struct PathsAnswer {
-    /// The version of the trace format.
-    spec_version: &'static str,
     trace_id: TraceId,
     paths: Paths,
 }
@@ -53,10 +49,7 @@ pub(crate) async fn run(State(viewer): State<Viewer>, id: RunId) -> Result<Respo
     let answer = viewer.read(move |viewer| {
         let run = viewer.runs().directory(id.0)?.read_summary();
         let run = run.meta.map_err(ApiError::damaged)?;
-        Ok(RunAnswer {
-            spec_version: SPEC_VERSION,
-            run,
-        })
+        Ok(RunAnswer { run })
     });
     Ok(json_response(&answer.await?))
 }
@@ -68,7 +61,6 @@ pub(crate) async fn paths(State(viewer): State<Viewer>, id: RunId) -> Result<Res
         let path = std::path::absolute(&directory.path).unwrap_or(directory.path);
         let shown = |name: &str| path.join(name).display().to_string();
         Ok(PathsAnswer {
-            spec_version: SPEC_VERSION,
             trace_id: id.0,
             paths: Paths {
                 run_dir: path.display().to_string(),

@@ -5,7 +5,7 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use tracer_insight::lineage::Lineage;
 
-use super::super::answer::{ApiError, json_response};
+use super::super::answer::{ApiError, json_value};
 use super::super::viewer::Viewer;
 use super::request::{Query, RunId};
 
@@ -27,7 +27,7 @@ pub(crate) async fn lineage(
     let answer = viewer.answer_of_run(id.0, headers, move |run| {
         let lineage = Lineage::of_run(&run.steps, &value, step).map_err(ApiError::unreadable)?;
         let no_step = || ApiError::not_found("no_such_step", "the run has no such step");
-        Ok(json_response(&lineage.ok_or_else(no_step)?))
+        Ok(json_value(&lineage.ok_or_else(no_step)?))
     });
     answer.await
 }

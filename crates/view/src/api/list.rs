@@ -10,7 +10,7 @@ use tracer_catalog::query::{QueryError, RunQuery};
 use tracer_catalog::{ListedRun, ReadingProgress};
 use tracer_insight::units;
 use tracer_runs::{NamePattern, RunFilter, RunStatus, RunSummary, StoreError};
-use tracer_sdk::format::{SPEC_VERSION, TraceId};
+use tracer_sdk::format::TraceId;
 
 use super::super::answer::{ApiError, json_response};
 use super::super::known_facts::{Facts, unreadable};
@@ -24,8 +24,6 @@ const MAX_RUNS: usize = 10_000;
 /// The runs.
 #[derive(Serialize)]
 pub(crate) struct RunsAnswer<'a> {
-    /// The version of the trace format.
-    spec_version: &'static str,
     /// The metadata of the runs, newest first; a run that cannot be read is among the damaged ones.
     runs: Vec<RunEntry<'a>>,
     /// The runs that cannot be read, newest first. Both lists together hold at most `limit` runs.
@@ -77,7 +75,6 @@ pub(crate) async fn runs(State(viewer): State<Viewer>, query: Query) -> Result<R
         let last = given.last().map(|run| run.directory.trace_id.to_string());
         let known = details(viewer, &given)?;
         Ok(json_response(&RunsAnswer {
-            spec_version: SPEC_VERSION,
             runs: given.iter().filter_map(|run| entry(run, &known)).collect(),
             damaged: given.iter().filter_map(|run| DamagedRun::of(run)).collect(),
             next: passing.peek().and(last),

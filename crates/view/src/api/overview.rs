@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::response::Response;
 use serde::Serialize;
-use tracer_sdk::format::{EventType, Payload, Problem, RunMeta, SPEC_VERSION, TraceId};
+use tracer_sdk::format::{EventType, Payload, Problem, RunMeta, TraceId};
 
 use super::super::answer::{ApiError, json_response};
 use super::super::run::open_run::OpenRun;
@@ -22,9 +22,6 @@ use tracer_insight::totals::Totals;
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Overview {
-    /// The version of the trace format.
-    #[cfg_attr(test, schemars(schema_with = "tracer_insight::schema::spec_version"))]
-    spec_version: &'static str,
     run_id: TraceId,
     run_name: Option<String>,
     /// The status, by all that is known: `running`, `interrupted`, `failed`, `loop`, `ok`, `damaged`.
@@ -126,7 +123,6 @@ pub(crate) fn of(run: &OpenRun) -> Result<Overview, ApiError> {
     let head = run.steps.head();
     let cause = first_cause(run.steps.status, &steps);
     Ok(Overview {
-        spec_version: SPEC_VERSION,
         run_id: run.steps.directory.trace_id,
         run_name: run.name().map(str::to_owned),
         run_status: run.steps.status.as_str(),

@@ -4,7 +4,6 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use serde::Serialize;
-use tracer_sdk::format::SPEC_VERSION;
 
 use super::super::answer::{ApiError, json_response};
 use super::super::run::open_run::OpenRun;
@@ -22,9 +21,6 @@ const DEFAULT_ROWS: usize = 200;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[expect(clippy::struct_field_names, reason = "the names of the API")]
 pub(crate) struct Rows {
-    /// The version of the trace format.
-    #[cfg_attr(test, schemars(schema_with = "tracer_insight::schema::spec_version"))]
-    spec_version: &'static str,
     /// The version of the run that they are rows of.
     version: String,
     /// Number of rows of the run.
@@ -37,7 +33,6 @@ pub(crate) fn of(run: &OpenRun, from: usize, limit: usize) -> Result<Rows, ApiEr
     let rows = run.steps.timeline.rows.iter().enumerate().skip(from).take(limit);
     let rows: Result<Vec<RowText>, _> = rows.map(|(number, row)| run.row_text(number, row)).collect();
     Ok(Rows {
-        spec_version: SPEC_VERSION,
         version: run.version(),
         row_count: run.steps.timeline.rows.len(),
         rows: rows.map_err(ApiError::unreadable)?,

@@ -4,7 +4,6 @@ use axum::extract::State;
 use axum::response::Response;
 use serde::Serialize;
 use tracer_catalog::query::{QueryError, StepQuery};
-use tracer_sdk::format::SPEC_VERSION;
 
 use super::super::answer::{ApiError, json_response};
 use super::super::search::find;
@@ -19,8 +18,6 @@ const DEFAULT_HITS: usize = 1_000;
 /// Rows that were found.
 #[derive(Serialize)]
 pub(crate) struct SearchAnswer {
-    /// The version of the trace format.
-    spec_version: &'static str,
     /// The version of the run that the rows are of.
     version: String,
     /// The rows, sorted. Those of the parts that follow may lie between them.
@@ -44,7 +41,6 @@ pub(crate) async fn search(
         viewer.runs().with(id.0, |run| {
             let found = find(run, &wanted, after, limit)?;
             Ok(SearchAnswer {
-                spec_version: SPEC_VERSION,
                 version: run.version(),
                 hits: found.hits,
                 next: found.next,

@@ -9,7 +9,6 @@ use tracer_catalog::query::{Condition, Feature, QueryTerm, RunQuery};
 use tracer_catalog::stats::{GroupStats, Grouping, RunsBehind, StatsColumn, StoreStats};
 use tracer_insight::line::Tone;
 use tracer_insight::{cost, units, value_summary};
-use tracer_sdk::format::SPEC_VERSION;
 
 use super::super::answer::{ApiError, json_response};
 use super::super::known_facts::{Facts, KnownRuns};
@@ -29,9 +28,6 @@ const DEFAULT_GROUPS: usize = 100;
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct StatsAnswer {
-    /// The version of the trace format.
-    #[cfg_attr(test, schemars(schema_with = "tracer_insight::schema::spec_version"))]
-    spec_version: &'static str,
     /// `table` of the stream: changes when a run does.
     version: String,
     /// The query, as it is understood; empty for all runs.
@@ -186,7 +182,6 @@ fn in_words(found: StoreStats, request: &StatsRequest, known: &KnownRuns) -> Sta
     let group_count = found.groups.len();
     let groups = found.groups.into_iter().skip(request.from).take(request.limit);
     StatsAnswer {
-        spec_version: SPEC_VERSION,
         version: version_text(known),
         query: request.query.to_string(),
         by: request.by.map(Grouping::as_str),

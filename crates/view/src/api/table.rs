@@ -10,15 +10,14 @@ use serde::Serialize;
 use tracer_catalog::query::{Condition, QueryTerm, RunQuery, Since, TextComparison, TextField};
 use tracer_catalog::{ListedRun, PlaceInThread, ReadingProgress, RunColumn, RunOrder};
 use tracer_runs::RunSummary;
-use tracer_sdk::format::{Counts, SPEC_VERSION, TraceId};
+use tracer_sdk::format::TraceId;
 
 use super::super::answer::{ApiError, json_response};
 use super::super::known_facts::{Facts, KnownRuns, MAX_NAMES};
 use super::super::viewer::Viewer;
 use super::list::{listed, run_query, statuses};
 use super::request::Query;
-use tracer_insight::cost::CostReport;
-use tracer_insight::run_head::{UNNAMED, tag_words};
+use tracer_insight::run_head::UNNAMED;
 use tracer_insight::status::RunStatus;
 use tracer_insight::step_kind::StepKind;
 use tracer_insight::step_summary::token_shares;
@@ -31,16 +30,13 @@ const MAX_RUNS: usize = 1_000;
 const DEFAULT_RUNS: usize = 200;
 /// Runs that the page of all runs begins with.
 const FIRST_RUNS: usize = 60;
-/// Models, or tools, of a row.
+/// Models, or tools, in a title.
 const MAX_CALLED: usize = 20;
 
 /// A part of the runs that match.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct RunTable {
-    /// The version of the trace format.
-    #[cfg_attr(test, schemars(schema_with = "tracer_insight::schema::spec_version"))]
-    spec_version: &'static str,
     /// Location of the runs, for people.
     data_dir: String,
     /// `version` of the stream: changes when a run does.
@@ -84,9 +80,6 @@ pub(crate) struct TableRow {
     /// The status: `running`, `interrupted`, `failed`, `loop`, `ok`, `damaged`.
     run_status: &'static str,
     started_at: Option<String>,
-    /// Duration, in microseconds.
-    duration_us: Option<u64>,
-    counts: Option<Counts>,
     /// Remarks next to the status, in words: `1 failed call` of a run that ended ok, `waiting for a person`; null
     /// without any.
     marks: Option<String>,
@@ -94,20 +87,8 @@ pub(crate) struct TableRow {
     problem: Option<String>,
     /// Preview of the run from its spans; null for a run that was not read yet.
     details: Option<RunPreview>,
-    /// Cost of its model calls; null for a run that was not read yet.
-    cost: Option<CostReport>,
-    /// The same by column, in words.
+    /// What its columns say.
     cells: BTreeMap<&'static str, TableCell>,
-    /// Its models, that of the most calls first, at most 20.
-    models: Vec<String>,
-    /// Number of its models.
-    model_count: usize,
-    /// Its tools, that of the most calls first, at most 20.
-    tools: Vec<String>,
-    /// Number of its tools.
-    tool_count: usize,
-    /// Its tags, each as `key=value`.
-    tags: Vec<String>,
     /// Its place among the runs of its session or conversation, where there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     thread: Option<ThreadJson>,
@@ -122,12 +103,6 @@ pub(crate) struct TableRow {
 pub(crate) struct RunPreview {
     /// Number of steps; a lower bound while more are to come.
     steps: u64,
-    /// The tokens of its model calls, when they say; a lower bound while more are to come.
-    tokens: Option<u64>,
-    /// Kinds of these tokens, in words: `300 cached, 12 for reasoning`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(test, schemars(with = "String"))]
-    token_shares: Option<String>,
     /// Set when no more steps are to come.
     is_whole: bool,
     /// Distinguishes it from other runs of its name: why it failed, what it repeated, what it was asked.
@@ -148,7 +123,7 @@ pub(crate) struct TableColumn {
 }
 
 /// A cell of a table.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct TableCell {
     /// The words; empty where there is nothing, or nothing is known.
@@ -156,6 +131,12 @@ struct TableCell {
     /// More about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<String>,
+    /// Number of further models, or tools.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    more: Option<usize>,
+    /// The query of the runs with this model, or tool.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    query: Option<String>,
 }
 
 /// The columns of the page.
@@ -173,6 +154,8 @@ pub(crate) fn columns() -> [TableColumn; 9] {
 struct ThreadJson {
     /// The session or conversation ID.
     id: String,
+    /// The query of its runs.
+    query: String,
     /// Its number, from 1.
     number: usize,
     /// Number of runs in the thread.
@@ -233,22 +216,29 @@ impl TableRequest {
 
     /// The query of the runs with any status.
     fn runs(&self) -> RunQuery {
-        let name = self.name.as_ref().map(|name| Condition::Field {
-            field: TextField::Name,
-            comparison: if name.contains(['*', '?']) {
-                TextComparison::Is
-            } else {
-                TextComparison::Contains
-            },
-            value: name.clone(),
+        let name = self.name.as_ref().map(|name| match name.as_str() {
+            UNNAMED => term(TextField::Name, "*", true),
+            name => term(TextField::Name, name, false),
         });
-        let conditions = name.into_iter().chain(self.since.map(Condition::Since));
-        let mut query = self.query.clone();
-        query.terms.extend(conditions.map(|condition| QueryTerm {
+        let since = self.since.map(|since| QueryTerm {
             is_negated: false,
-            condition,
-        }));
+            condition: Condition::Since(since),
+        });
+        let mut query = self.query.clone();
+        query.terms.extend(name.into_iter().chain(since));
         query
+    }
+}
+
+/// The term of a query for a field with this value.
+fn term(field: TextField, value: &str, is_negated: bool) -> QueryTerm {
+    QueryTerm {
+        is_negated,
+        condition: Condition::Field {
+            field,
+            comparison: TextComparison::Is,
+            value: value.to_owned(),
+        },
     }
 }
 
@@ -303,7 +293,6 @@ fn known(viewer: &Viewer, request: &TableRequest, known: &Arc<KnownRuns>) -> Res
     };
     let (statuses, matching, page, threads) = listed().map_err(|error| viewer.facts().unreadable(&error))?;
     Ok(RunTable {
-        spec_version: SPEC_VERSION,
         data_dir: place(viewer),
         version: version_text(known),
         total: known.total,
@@ -356,7 +345,6 @@ fn unread(viewer: &Viewer, request: &TableRequest, progress: ReadingProgress) ->
     let name = |run: &'_ RunSummary| run.meta.as_ref().ok().and_then(|meta| meta.run_name.clone());
     let all_names: Vec<Option<String>> = all.iter().map(name).collect();
     Ok(RunTable {
-        spec_version: SPEC_VERSION,
         data_dir: place(viewer),
         version: String::new(),
         total: all.len(),
@@ -382,36 +370,28 @@ fn unread(viewer: &Viewer, request: &TableRequest, progress: ReadingProgress) ->
 impl TableRow {
     fn of(run: &ListedRun, place: Option<PlaceInThread<'_>>) -> Self {
         let facts = &run.row;
-        let (models, tools) = (facts.models_by_calls(), facts.tools_by_calls());
         Self {
             trace_id: run.directory.trace_id,
             run_name: facts.name.clone(),
             run_status: run.status.as_str(),
             started_at: run.started().map(|started| started.to_string()),
-            duration_us: facts.duration_us,
-            counts: run.started().map(|_| facts.counts()),
             // Calls that never ran are counted where a run is read.
             marks: facts.marks(run.status, 0),
             problem: facts.problem.clone(),
             details: run.is_read().then(|| RunPreview {
                 steps: facts.steps,
-                tokens: facts.tokens.total_tokens,
-                token_shares: token_shares(&facts.tokens),
                 is_whole: run.status != RunStatus::Running,
                 subtitle: facts.subtitle.clone(),
                 path: facts.path.clone(),
             }),
-            cost: facts.cost.as_ref().map(CostReport::from),
             cells: RunColumn::OF_PAGE
                 .map(|column| (column.as_str(), cell(run, column)))
                 .into(),
-            model_count: models.len(),
-            models: first_names(&models),
-            tool_count: tools.len(),
-            tools: first_names(&tools),
-            tags: tag_words(facts.tags.iter()),
             thread: place.map(|place| ThreadJson {
                 id: place.thread.to_owned(),
+                query: term(TextField::Session, place.thread, false)
+                    .condition
+                    .to_string(),
                 number: place.number,
                 count: place.count,
             }),
@@ -423,6 +403,8 @@ impl TableRow {
 fn cell(run: &ListedRun, column: RunColumn) -> TableCell {
     let cost = || RunColumn::Cost.words(run);
     let text = match column {
+        RunColumn::Model => return called(TextField::Model, &run.row.models_by_calls()),
+        RunColumn::Tool => return called(TextField::Tool, &run.row.tools_by_calls()),
         // There is room for all digits.
         RunColumn::Steps if run.is_read() && run.status != RunStatus::Running => {
             units::grouped(run.row.steps)
@@ -438,15 +420,26 @@ fn cell(run: &ListedRun, column: RunColumn) -> TableCell {
         }
         _ => None,
     };
-    TableCell { text, title }
+    TableCell {
+        text,
+        title,
+        ..TableCell::default()
+    }
 }
 
-fn first_names(names: &[&str]) -> Vec<String> {
-    names
-        .iter()
-        .take(MAX_CALLED)
-        .map(|name| (*name).to_owned())
-        .collect()
+/// The cell of the models, or tools, that were called.
+fn called(field: TextField, names: &[&str]) -> TableCell {
+    let Some((first, others)) = names.split_first() else {
+        return TableCell::default();
+    };
+    let surplus = (names.len() > MAX_CALLED).then_some(&"…");
+    let title: Vec<&str> = names.iter().take(MAX_CALLED).chain(surplus).copied().collect();
+    TableCell {
+        text: (*first).to_owned(),
+        title: Some(title.join("\n")),
+        more: (!others.is_empty()).then_some(others.len()),
+        query: Some(term(field, first, false).condition.to_string()),
+    }
 }
 
 /// The table.

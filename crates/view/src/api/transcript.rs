@@ -6,7 +6,7 @@ use axum::response::Response;
 use serde::Serialize;
 use tracer_insight::conversation::{Turn, TurnReader, earlier_messages};
 use tracer_insight::step_summary::StepSummary;
-use tracer_sdk::format::{EventType, Payload, SPEC_VERSION};
+use tracer_sdk::format::{EventType, Payload};
 
 use super::super::answer::{ApiError, json_response};
 use super::super::inspect::{
@@ -30,9 +30,6 @@ const STEPS_BEFORE: usize = 40;
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Transcript {
-    /// The version of the trace format.
-    #[cfg_attr(test, schemars(schema_with = "tracer_insight::schema::spec_version"))]
-    spec_version: &'static str,
     version: String,
     /// Number of turns of the whole list.
     turn_count: usize,
@@ -113,7 +110,6 @@ fn states(run: &OpenRun, from: usize, limit: usize) -> Result<Transcript, ApiErr
     });
     let end = from.saturating_add(limit);
     Ok(Transcript {
-        spec_version: SPEC_VERSION,
         version: run.version(),
         turns: turns.collect::<Result<_, ApiError>>()?,
         turn_count: numbers.len(),
@@ -136,7 +132,6 @@ fn conversation(run: &OpenRun, from: usize, limit: usize) -> Result<Transcript, 
     }
     let sources = run.steps.read_steps(first..end).map_err(ApiError::unreadable)?;
     Ok(Transcript {
-        spec_version: SPEC_VERSION,
         version: run.version(),
         turn_count: step_count,
         turns: sources

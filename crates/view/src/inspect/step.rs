@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 use tracer_sdk::format::names::markers;
-use tracer_sdk::format::{EventType, SPANS_FILE, SPEC_VERSION, Timestamp};
+use tracer_sdk::format::{EventType, SPANS_FILE, Timestamp};
 
 use super::super::answer::ApiError;
 use super::super::run::open_run::OpenRun;
@@ -25,9 +25,6 @@ use tracer_insight::{step_detail, step_summary, steps};
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct StepJson {
-    /// The version of the trace format.
-    #[cfg_attr(test, schemars(schema_with = "tracer_insight::schema::spec_version"))]
-    spec_version: &'static str,
     /// Its row, from 0.
     row: usize,
     /// Its number, as `tracer show` counts; 0 for the run itself.
@@ -95,7 +92,6 @@ pub(crate) fn inspect(
     let start: Option<Timestamp> = record.ts.parse().ok();
     let step_number = row.number as usize;
     Ok(StepJson {
-        spec_version: SPEC_VERSION,
         row: number,
         number: row.number,
         parent_id: record.parent_id.clone(),
@@ -141,7 +137,6 @@ pub(crate) fn inspect(
 /// A run whose root has not ended: its metadata is all there is.
 fn run_in_flight(run: &OpenRun, number: usize) -> StepJson {
     StepJson {
-        spec_version: SPEC_VERSION,
         row: number,
         number: 0,
         event_id: RUN_ROW.to_owned(),

@@ -149,6 +149,12 @@ fn a_step_is_shown_by_its_kind() {
         "<p>Draft a reply</p>\n"
     );
     assert_eq!(llm["facts"][2], "412 tokens in, 35 out");
+    let answer = viewer.get(&format!("/api/runs/{FIRST}/steps/1111111111111111/text"));
+    let text = answer.text();
+    assert!(
+        text.contains("step 1 of 2") && text.contains("refund policy"),
+        "{text}"
+    );
     let run = ask(&viewer, "/steps/00f067aa0ba902b7");
     assert_eq!((&run["kind"], &run["name"]), (&"run".into(), &"agent".into()));
 }
