@@ -65,9 +65,6 @@ pub(super) fn run(
     let mut total = ImportTally::default();
     let mut is_first = true;
     loop {
-        let is_last = interrupted
-            .as_ref()
-            .is_none_or(|interrupted| !is_first && interrupted.recv_timeout(POLL_INTERVAL).is_ok());
         let mut tally = ImportTally::default();
         for agent in agents {
             let places = if paths.is_empty() {
@@ -76,7 +73,7 @@ pub(super) fn run(
                 paths.to_vec()
             };
             let sessions = finder.find(*agent, &places);
-            importer.import_all(&sessions, !is_last, &mut tally, || {
+            importer.import_all(&sessions, watch, &mut tally, || {
                 if is_first {
                     progress.step();
                 }
@@ -85,15 +82,18 @@ pub(super) fn run(
         for problem in finder.take_problems() {
             tally.add_problem(problem);
         }
-        if watch && !session.is_json() && (is_first || tally.spans > 0) {
+        if watch && !session.is_json() && (is_first || tally.spans() > 0) {
             session.ui.lines(&[line(&tally)])?;
             session.ui.flush()?;
         }
         total.join(tally);
-        if is_last {
+        is_first = false;
+        if interrupted
+            .as_ref()
+            .is_none_or(|interrupted| interrupted.recv_timeout(POLL_INTERVAL).is_ok())
+        {
             break;
         }
-        is_first = false;
     }
     progress.end(&mut session.ui);
     show(agents, &total, watch, session)
@@ -143,12 +143,10 @@ fn show(
                 .remark(format!("no session of {} found", agents.join(", ")));
             session.suggest("see where they are looked for", "import");
         }
-        suggest_runs(&tally.runs, "list tag:from=transcript", session);
+        suggest_runs(&tally.runs(), "list tag:from=transcript", session);
     }
-    if tally.unreadable == 0 {
-        return Ok(CommandOutcome::Done);
-    }
-    let what = match tally.unreadable {
+    let what = match tally.unreadable() {
+        0 => return Ok(CommandOutcome::Done),
         1 => "1 line or file".to_owned(),
         unreadable => format!("{} lines or files", units::grouped(unreadable)),
     };
@@ -160,7 +158,7 @@ fn show(
 }
 
 fn line(tally: &ImportTally) -> Line {
-    let sign = if tally.unreadable == 0 {
+    let sign = if tally.unreadable() == 0 {
         Line::of("✓ ", Tone::Good)
     } else {
         Line::of("! ", Tone::Warning)

@@ -11,13 +11,14 @@ use tracer_insight::text::path_below_home;
 use tracer_sdk::format::{Timestamp, TraceId};
 
 use super::lines::TranscriptLines;
-use super::transcript::{text_at, timestamp, transcript_run};
+use super::transcript::{first_text, text_at, transcript_run};
 use crate::runs::CodingAgent;
 
 /// Folders are read this deep: a day of a month of a year, or the sub-agents of a session of a project.
 const MAX_DEPTH: usize = 6;
 /// Records of a file that are read to recognise it.
 const HEAD_RECORDS: usize = 32;
+const SPAWNED_BY: &str = "/payload/source/subagent/thread_spawn/parent_thread_id";
 
 /// A session of a coding agent on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,11 +32,10 @@ pub struct AgentSession {
     pub modified: SystemTime,
     /// Bytes of all its files.
     pub bytes: u64,
+    /// Its files in order, those of sub-agents last.
     pub(super) files: Vec<TranscriptFile>,
     /// When the first of its files was made; the order of sessions that repeat each other.
     created: SystemTime,
-    /// Identifies the first record, which a session that was forked from another one repeats.
-    pub(super) beginning: Option<String>,
 }
 
 /// A file of a session.
@@ -44,10 +44,12 @@ pub(super) struct TranscriptFile {
     pub(super) path: PathBuf,
     pub(super) sub_agent: Option<SubAgent>,
     started_at: Option<Timestamp>,
+    /// Identifies the first record.
+    beginning: Option<String>,
 }
 
 /// A sub-agent whose transcript is a file of its own.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SubAgent {
     pub(super) id: String,
     pub(super) name: Option<String>,
@@ -55,19 +57,11 @@ pub(super) struct SubAgent {
     pub(super) tool: Option<String>,
 }
 
-/// Facts that the first records of a file give.
-#[derive(Debug, Clone)]
-struct TranscriptHead {
-    session: String,
-    sub_agent: Option<SubAgent>,
-    started_at: Option<Timestamp>,
-    beginning: Option<String>,
-}
-
-/// Finds sessions, and remembers which files are none.
+/// Finds sessions, and remembers what files are.
 #[derive(Debug, Default)]
 pub struct SessionFinder {
-    heads: HashMap<PathBuf, (u64, Option<TranscriptHead>)>,
+    /// Of each file its size when it was read, and its session; `None` of one that is no transcript.
+    known: HashMap<PathBuf, (u64, Option<(String, TranscriptFile)>)>,
     /// Files that could not be read, each with its reason.
     problems: Vec<String>,
 }
@@ -84,58 +78,55 @@ impl AgentSession {
         let since = self.modified.duration_since(UNIX_EPOCH).unwrap_or_default();
         u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
     }
+
+    /// Returns whether another session begins with the same record: one of the two was forked from the other.
+    pub(super) fn is_relative(&self, other: &Self) -> bool {
+        let [first, second] = [self, other].map(|session| session.files.first()?.beginning.as_ref());
+        self.id != other.id && first.is_some() && first == second
+    }
 }
 
 impl SessionFinder {
     /// The sessions of an agent in files and folders, those that began first come first.
     pub fn find(&mut self, agent: CodingAgent, places: &[PathBuf]) -> Vec<AgentSession> {
-        let mut files = Vec::new();
+        let mut paths = Vec::new();
         for place in places {
-            self.walk(place, MAX_DEPTH, &mut files);
+            self.walk(place, MAX_DEPTH, &mut paths);
         }
-        files.sort_unstable();
-        files.dedup();
+        paths.sort_unstable();
+        paths.dedup();
         let mut sessions: BTreeMap<String, AgentSession> = BTreeMap::new();
-        for path in files {
+        for path in paths {
             let Ok(found) = fs::metadata(&path) else { continue };
-            let Some(head) = self.head(agent, &path, found.len()) else {
+            let Some((id, file)) = self.recognise(agent, &path, found.len()) else {
                 continue;
             };
             let modified = found.modified().unwrap_or(UNIX_EPOCH);
             let created = found.created().unwrap_or(modified);
-            let session = sessions
-                .entry(head.session.clone())
-                .or_insert_with(|| AgentSession {
-                    agent,
-                    id: head.session.clone(),
-                    modified,
-                    bytes: 0,
-                    files: Vec::new(),
-                    created,
-                    beginning: None,
-                });
+            let session = sessions.entry(id.clone()).or_insert_with(|| AgentSession {
+                agent,
+                id,
+                modified,
+                bytes: 0,
+                files: Vec::new(),
+                created,
+            });
             session.bytes += found.len();
             session.modified = session.modified.max(modified);
             session.created = session.created.min(created);
-            if head.sub_agent.is_none() {
-                session.beginning = session.beginning.take().or(head.beginning);
-            }
-            session.files.push(TranscriptFile {
-                path,
-                sub_agent: head.sub_agent,
-                started_at: head.started_at,
-            });
+            session.files.push(file);
         }
         let mut sessions: Vec<AgentSession> = sessions.into_values().collect();
         for session in &mut sessions {
             let order = |file: &TranscriptFile| (file.sub_agent.is_some(), file.started_at);
             session.files.sort_by_key(order);
         }
-        let order = |session: &AgentSession| {
-            let started_at = session.files.first().and_then(|file| file.started_at);
-            (started_at, session.created)
-        };
-        sessions.sort_by_key(order);
+        sessions.sort_by_key(|session| {
+            (
+                session.files.first().and_then(|file| file.started_at),
+                session.created,
+            )
+        });
         sessions
     }
 
@@ -166,108 +157,89 @@ impl SessionFinder {
         }
     }
 
-    fn head(&mut self, agent: CodingAgent, path: &Path, bytes: u64) -> Option<TranscriptHead> {
-        match self.heads.get(path) {
-            Some((_, Some(head))) => return Some(head.clone()),
+    fn recognise(&mut self, agent: CodingAgent, path: &Path, bytes: u64) -> Option<(String, TranscriptFile)> {
+        match self.known.get(path) {
+            Some((_, Some(known))) => return Some(known.clone()),
             Some((read, None)) if *read == bytes => return None,
             _ => {}
         }
-        let head = read_head(agent, path).unwrap_or_else(|error| {
+        let file = recognise(agent, path).unwrap_or_else(|error| {
             self.problems.push(format!("{}: {error}", path_below_home(path)));
             None
         });
-        self.heads.insert(path.to_owned(), (bytes, head.clone()));
-        head
+        self.known.insert(path.to_owned(), (bytes, file.clone()));
+        file
     }
 }
 
-fn read_head(agent: CodingAgent, path: &Path) -> std::io::Result<Option<TranscriptHead>> {
-    let mut records = Vec::new();
+/// The session that a file belongs to by its first records; `None` of a file that is no transcript of the agent.
+fn recognise(agent: CodingAgent, path: &Path) -> std::io::Result<Option<(String, TranscriptFile)>> {
+    let mut records: Vec<Value> = Vec::new();
     for record in TranscriptLines::open(path)?.take(HEAD_RECORDS) {
         records.extend(record?.ok());
+        // The other agents begin a file with its head.
         if agent != CodingAgent::ClaudeCode && !records.is_empty() {
             break;
         }
     }
-    let stem = path.file_stem().and_then(OsStr::to_str).unwrap_or_default();
-    let started_at = records.iter().find_map(timestamp);
-    Ok(match agent {
-        CodingAgent::ClaudeCode => claude_code_head(path, stem, &records),
-        CodingAgent::Codex => records.first().and_then(codex_head),
-        CodingAgent::GeminiCli => records.first().and_then(|record| gemini_cli_head(path, record)),
-    }
-    .map(|head| TranscriptHead {
-        started_at: head.started_at.or(started_at),
-        ..head
-    }))
-}
-
-fn claude_code_head(path: &Path, stem: &str, records: &[Value]) -> Option<TranscriptHead> {
-    let of_session = records.iter().find_map(|record| text_at(record, "/sessionId"))?;
-    let sub_agent = stem.strip_prefix("agent-").map(|id| {
-        let about = path.with_extension("meta.json");
-        let about = TranscriptLines::open(&about)
-            .ok()
-            .and_then(|mut lines| lines.next());
-        let about = about
-            .and_then(Result::ok)
-            .and_then(Result::ok)
-            .unwrap_or_default();
-        SubAgent {
-            id: id.to_owned(),
-            name: text_at(&about, "/agentType").map(str::to_owned),
-            tool: text_at(&about, "/toolUseId").map(str::to_owned),
+    let find = |places: &[&str]| records.iter().find_map(|record| first_text(record, places));
+    let stem = path.file_stem().and_then(OsStr::to_str);
+    // The file's own ID, and the session of a sub-agent.
+    let (id, parent) = match agent {
+        CodingAgent::ClaudeCode => {
+            let session = find(&["/sessionId"]);
+            // A fork names its own session in what it repeats.
+            match stem.and_then(|stem| stem.strip_prefix("agent-")) {
+                Some(sub_agent) => (session.map(|_| sub_agent), session),
+                None => (session.and(stem), None),
+            }
         }
+        CodingAgent::Codex => {
+            let is_head = find(&["/type"]) == Some("session_meta");
+            let parents = ["/payload/parent_thread_id", SPAWNED_BY];
+            // Of a sub-agent's sub-agent the session is that of the first thread.
+            let first = find(&["/payload/session_id"]);
+            let parent = find(&parents).map(|parent| first.unwrap_or(parent));
+            (find(&["/payload/id"]).filter(|_| is_head), parent)
+        }
+        CodingAgent::GeminiCli => {
+            let is_head = records.iter().any(|record| record.get("projectHash").is_some());
+            let folder = path.parent().and_then(Path::file_name).and_then(OsStr::to_str);
+            let is_sub_agent = find(&["/kind"]) == Some("subagent");
+            (
+                find(&["/sessionId"]).filter(|_| is_head),
+                folder.filter(|_| is_sub_agent),
+            )
+        }
+    };
+    let Some(id) = id else { return Ok(None) };
+    let about = parent.and_then(|_| {
+        TranscriptLines::open(&path.with_extension("meta.json"))
+            .ok()?
+            .next()
     });
-    let beginning = records.iter().find_map(|record| text_at(record, "/uuid"));
-    Some(TranscriptHead {
-        // A fork names its own session in what it repeats.
-        session: if sub_agent.is_some() { of_session } else { stem }.to_owned(),
-        sub_agent,
-        started_at: None,
-        beginning: beginning.map(str::to_owned),
-    })
-}
-
-fn codex_head(record: &Value) -> Option<TranscriptHead> {
-    let meta = record.get("payload").unwrap_or(record);
-    let is_meta = matches!(text_at(record, "/type"), None | Some("session_meta"));
-    let id = text_at(meta, "/id").filter(|_| is_meta && text_at(meta, "/timestamp").is_some())?;
-    let parent = [
-        "/parent_thread_id",
-        "/source/subagent/thread_spawn/parent_thread_id",
-    ]
-    .iter()
-    .find_map(|place| text_at(meta, place));
-    let name = text_at(meta, "/agent_role").or_else(|| text_at(meta, "/agent_nickname"));
-    Some(TranscriptHead {
-        // Of a sub-agent's sub-agent it is that of the first thread.
-        session: parent
-            .map_or(id, |parent| text_at(meta, "/session_id").unwrap_or(parent))
-            .to_owned(),
+    let about = about
+        .and_then(Result::ok)
+        .and_then(Result::ok)
+        .unwrap_or_default();
+    let named = || {
+        find(&[
+            "/payload/agent_role",
+            "/payload/agent_nickname",
+            "/attributionAgent",
+        ])
+    };
+    let file = TranscriptFile {
+        path: path.to_owned(),
         sub_agent: parent.map(|_| SubAgent {
             id: id.to_owned(),
-            name: name.map(str::to_owned),
-            tool: None,
+            name: text_at(&about, "/agentType").or_else(named).map(str::to_owned),
+            tool: text_at(&about, "/toolUseId").map(str::to_owned),
         }),
-        started_at: timestamp(meta),
-        beginning: None,
-    })
-}
-
-fn gemini_cli_head(path: &Path, record: &Value) -> Option<TranscriptHead> {
-    let id = text_at(record, "/sessionId").filter(|_| record.get("projectHash").is_some())?;
-    let is_sub_agent = text_at(record, "/kind") == Some("subagent");
-    let folder = path.parent().and_then(Path::file_name).and_then(OsStr::to_str);
-    Some(TranscriptHead {
-        session: folder.filter(|_| is_sub_agent).unwrap_or(id).to_owned(),
-        sub_agent: is_sub_agent.then(|| SubAgent {
-            id: id.to_owned(),
-            ..SubAgent::default()
-        }),
-        started_at: text_at(record, "/startTime").and_then(|time| time.parse().ok()),
-        beginning: None,
-    })
+        started_at: find(&["/timestamp", "/startTime"]).and_then(|time| time.parse().ok()),
+        beginning: find(&["/uuid"]).map(str::to_owned),
+    };
+    Ok(Some((parent.unwrap_or(id).to_owned(), file)))
 }
 
 /// The folders of an agent's transcripts, by the variables that it reads.

@@ -15,7 +15,6 @@ use super::lines::{TranscriptLines, UnreadableLine};
 use super::record_reader;
 use super::tally::ImportTally;
 use super::transcript::SessionTranscript;
-use crate::causes::causes;
 use crate::runs::{complete_under, conversation_run};
 
 /// Time without a change after which nothing more is expected of a file.
@@ -63,6 +62,18 @@ pub struct SessionImport {
 }
 
 impl SessionImport {
+    fn of(run: TraceId) -> Self {
+        Self {
+            run,
+            outcome: SessionOutcome::Unchanged,
+            spans: 0,
+            is_open: false,
+            unknown: BTreeMap::new(),
+            problems: Vec::new(),
+            unreadable: 0,
+        }
+    }
+
     fn add_problem(&mut self, path: &Path, problem: &UnreadableLine) {
         self.unreadable += 1;
         if self.problems.len() < MAX_PROBLEMS {
@@ -95,40 +106,36 @@ pub struct SessionImporter {
     importer: Importer,
     without_content: bool,
     settings: Settings,
-    /// The runs of sessions that have not ended.
-    open: HashMap<TraceId, RunWriter>,
-    /// Bytes and time of what was read of each session.
-    read: HashMap<TraceId, (u64, u64)>,
+    /// The runs of sessions that have not ended, which readers see as running while they are held.
+    held: HashMap<TraceId, RunWriter>,
+    /// The state in which each session was read, and what was imported then.
+    read: HashMap<TraceId, (SessionState, SessionImport)>,
 }
+
+/// Bytes, time and quiet of a session.
+type SessionState = (u64, u64, bool);
 
 impl SessionImporter {
     /// An importer into the data directory of these settings; `without_content` leaves texts out.
     #[must_use]
     pub fn new(settings: &Settings, without_content: bool) -> Self {
-        let importer = Importer::new(settings);
+        let mut importer = Importer::new(settings);
+        if without_content {
+            importer = importer.without_content();
+        }
         Self {
-            importer: if without_content {
-                importer.without_content()
-            } else {
-                importer
-            },
+            importer,
             without_content,
             settings: settings.clone(),
-            open: HashMap::new(),
+            held: HashMap::new(),
             read: HashMap::new(),
         }
-    }
-
-    /// The recorded origin of a session that was imported; `None` of one that was not.
-    #[must_use]
-    pub fn imported(&self, session: &AgentSession) -> Option<TranscriptOrigin> {
-        self.importer.transcript(session.run())
     }
 
     /// Returns whether the run of a session has all of it.
     #[must_use]
     pub fn is_complete(&self, session: &AgentSession) -> bool {
-        self.imported(session).is_some_and(|origin| {
+        self.importer.transcript(session.run()).is_some_and(|origin| {
             !origin.is_open && (origin.bytes, origin.modified_ms) == (session.bytes, session.modified_ms())
         })
     }
@@ -136,8 +143,16 @@ impl SessionImporter {
     /// Returns whether there is nothing to import of a session: no call, or it was recorded while it ran. Reads it until its
     /// first call.
     pub(super) fn leaves_out(&self, session: &AgentSession) -> bool {
+        let mut has_call = false;
+        let mut transcript = SessionTranscript::new(session.agent, &session.id);
+        let mut look = |transcript: &mut SessionTranscript| {
+            has_call |= transcript.waiting_spans() > 0;
+            Ok(has_call)
+        };
+        let mut unread = SessionImport::of(session.run());
+        let read = read_session(session, true, &mut transcript, &mut look, &mut unread);
         // The import names unreadable files.
-        self.recorded(session).is_some() || matches!(has_call(session), Ok(false))
+        self.recorded(session).is_some() || read.is_ok() && !has_call && unread.unreadable == 0
     }
 
     /// The run of a session that was recorded while it ran.
@@ -147,7 +162,22 @@ impl SessionImporter {
         runs.join(run.to_string()).exists().then_some(run)
     }
 
-    /// Imports a session, one of `all`. `stays_open` keeps the run of a session that has not ended open.
+    /// Imports sessions, which are all that their agent has there; `each` is called after each. `holds` shows the runs of
+    /// sessions that have not ended as running, for as long as the importer is there.
+    pub fn import_all(
+        &mut self,
+        sessions: &[AgentSession],
+        holds: bool,
+        tally: &mut ImportTally,
+        each: impl Fn(),
+    ) {
+        for session in sessions {
+            tally.add(self.import(session, sessions, holds));
+            each();
+        }
+    }
+
+    /// Imports a session, one of `all`, unless it is as it was when it was read last.
     ///
     /// # Errors
     ///
@@ -156,93 +186,83 @@ impl SessionImporter {
         &mut self,
         session: &AgentSession,
         all: &[AgentSession],
-        stays_open: bool,
+        holds: bool,
     ) -> Result<SessionImport, SessionError> {
-        let import = self.import_changed(session, all, stays_open)?;
+        let is_quiet = SystemTime::now()
+            .duration_since(session.modified)
+            .is_ok_and(|since| since >= QUIET);
+        let state = (session.bytes, session.modified_ms(), is_quiet);
+        let read = self.read.get(&session.run());
+        if read.is_some_and(|(known, _)| *known == state) || self.is_complete(session) {
+            let known = read.map(|(_, import)| SessionImport {
+                outcome: SessionOutcome::Unchanged,
+                spans: 0,
+                ..import.clone()
+            });
+            return Ok(known.unwrap_or_else(|| SessionImport::of(session.run())));
+        }
+        let import = self.import_changed(session, all, is_quiet, holds)?;
         if import.outcome != SessionOutcome::Busy {
-            self.read
-                .insert(session.run(), (session.bytes, session.modified_ms()));
+            self.read.insert(session.run(), (state, import.clone()));
         }
         Ok(import)
     }
 
-    /// Imports a session unless it is as it was when it was read last.
     fn import_changed(
         &mut self,
         session: &AgentSession,
         all: &[AgentSession],
-        stays_open: bool,
+        is_quiet: bool,
+        holds: bool,
     ) -> Result<SessionImport, SessionError> {
-        let run = session.run();
-        let mut import = SessionImport {
-            run,
-            outcome: SessionOutcome::Unchanged,
-            spans: 0,
-            is_open: false,
-            unknown: BTreeMap::new(),
-            problems: Vec::new(),
-            unreadable: 0,
-        };
-        let is_quiet = SystemTime::now()
-            .duration_since(session.modified)
-            .is_ok_and(|since| since >= QUIET);
-        let is_kept_open = self.open.contains_key(&run);
-        let stamp = (session.bytes, session.modified_ms());
-        let is_over = is_quiet || !stays_open;
-        let was_read = self.read.get(&run) == Some(&stamp);
-        if was_read && !(is_kept_open && is_over) || !is_kept_open && self.is_complete(session) {
-            return Ok(import);
-        }
+        let mut import = SessionImport::of(session.run());
         if let Some(recorded) = self.recorded(session) {
             import.outcome = SessionOutcome::Recorded;
             import.run = recorded;
             return Ok(import);
         }
-        let stored = match self.open.remove(&run) {
-            Some(run) => Some(run),
-            None => match self.importer.resume(run) {
-                Err(ImportError::RunActive) => {
-                    import.outcome = SessionOutcome::Busy;
-                    return Ok(import);
-                }
-                resumed => resumed?,
-            },
-        };
-        let mut writing = Writing {
-            importer: &self.importer,
-            history: self.history(session, all)?,
-            leaves_open_out: !is_over,
-            run: stored,
-            spans: 0,
-            written_again: 0,
-            was_begun: false,
+        self.held.remove(&import.run);
+        let stored = match self.importer.resume(import.run) {
+            Err(ImportError::RunActive) => {
+                import.outcome = SessionOutcome::Busy;
+                return Ok(import);
+            }
+            resumed => resumed?,
         };
         let mut transcript = SessionTranscript::new(session.agent, &session.id);
         transcript.without_content = self.without_content;
-        if !is_kept_open {
-            writing.reopen(transcript.root)?;
-        }
-        read_session(session, is_quiet, &mut transcript, &mut writing, &mut import)?;
-        import.is_open = transcript.is_open;
-        import.unknown.clone_from(transcript.unknown_kinds());
-        let spans = writing.spans.saturating_sub(writing.written_again);
-        let Writing {
+        let mut writing = Writing {
+            importer: &self.importer,
+            history: self.history(session, all)?,
+            is_new: stored.is_none(),
             run: stored,
-            was_begun,
-            leaves_open_out: is_live,
-            ..
+            spans: 0,
+        };
+        let written_again = writing.reopen(transcript.root)?;
+        let mut write = |transcript: &mut SessionTranscript| {
+            if transcript.waiting_spans() >= BATCH {
+                writing.write(transcript)?;
+            }
+            Ok(false)
+        };
+        read_session(session, is_quiet, &mut transcript, &mut write, &mut import)?;
+        writing.write(&mut transcript)?;
+        let Writing {
+            run, is_new, spans, ..
         } = writing;
-        let Some(mut stored) = stored else {
+        let Some(mut run) = run else {
             import.outcome = SessionOutcome::Empty;
             return Ok(import);
         };
-        import.spans = spans;
-        import.outcome = match (was_begun, spans) {
+        import.spans = spans.saturating_sub(written_again);
+        import.outcome = match (is_new, import.spans) {
             (true, _) => SessionOutcome::Begun,
             (false, 0) => SessionOutcome::Unchanged,
             (false, _) => SessionOutcome::Continued,
         };
-        stored.mark_transcript(TranscriptOrigin {
+        import.is_open = transcript.is_open;
+        import.unknown = std::mem::take(&mut transcript.unknown);
+        run.mark_transcript(TranscriptOrigin {
             agent: session.agent.as_str().to_owned(),
             session: session.id.clone(),
             bytes: session.bytes,
@@ -252,54 +272,30 @@ impl SessionImporter {
             unreadable_lines: import.unreadable,
             is_open: transcript.is_open,
         })?;
-        if is_live {
-            self.open.insert(run, stored);
-        } else {
-            self.finish(stored, &transcript)?;
+        run.append(&[ImportedSpan::new(transcript.root_span(run.last_end()))])?;
+        if !transcript.is_open {
+            complete_under(&mut run, transcript.root, &transcript.name(), &self.settings)?;
+            return Ok(import);
+        }
+        // Its end is not known: unless it is held, the run is an interrupted one.
+        self.importer.forget_unfinished(import.run);
+        if holds {
+            self.held.insert(import.run, run);
         }
         Ok(import)
-    }
-
-    /// Imports sessions, which are all that their agent has there; `each` is called after each.
-    pub fn import_all(
-        &mut self,
-        sessions: &[AgentSession],
-        stays_open: bool,
-        tally: &mut ImportTally,
-        each: impl Fn(),
-    ) {
-        for session in sessions {
-            tally.add(&self.import(session, sessions, stays_open));
-            each();
-        }
-    }
-
-    /// Writes the root. A session whose last turn has not ended leaves an interrupted run: its end is not known.
-    fn finish(&self, mut run: RunWriter, transcript: &SessionTranscript) -> Result<(), ImportError> {
-        let root = transcript.root_span(run.last_end());
-        let root_id = root.span_id;
-        run.append(&[ImportedSpan::new(root)])?;
-        if transcript.is_open {
-            run.rest();
-            self.importer.forget_unfinished(run.trace_id());
-            return Ok(());
-        }
-        complete_under(&mut run, root_id, &transcript.name(), &self.settings)
     }
 
     /// The calls that sessions with the same beginning have: a fork repeats those of the session that it was forked from.
     fn history(&self, session: &AgentSession, all: &[AgentSession]) -> Result<HashSet<SpanId>, ImportError> {
         let mut history = HashSet::new();
-        let is_relative = |other: &&AgentSession| {
-            other.id != session.id && other.beginning.is_some() && other.beginning == session.beginning
-        };
-        for relative in all.iter().filter(is_relative) {
-            let open = self.open.get(&relative.run());
-            let resumed = match (open, self.imported(relative)) {
-                (None, Some(_)) => self.importer.resume(relative.run()).ok().flatten(),
+        for relative in all.iter().filter(|other| session.is_relative(other)) {
+            let run = relative.run();
+            let held = self.held.get(&run);
+            let resumed = match (held, self.importer.transcript(run)) {
+                (None, Some(_)) => self.importer.resume(run).ok().flatten(),
                 _ => None,
             };
-            if let Some(run) = open.or(resumed.as_ref()) {
+            if let Some(run) = held.or(resumed.as_ref()) {
                 run.for_each_span(|span| {
                     history.insert(span.span_id);
                 })?;
@@ -314,66 +310,53 @@ struct Writing<'a> {
     importer: &'a Importer,
     /// Calls of other sessions.
     history: HashSet<SpanId>,
-    /// Open calls are written when they end.
-    leaves_open_out: bool,
     run: Option<RunWriter>,
+    is_new: bool,
     spans: u64,
-    /// Those of them that had not ended when they were written before.
-    written_again: u64,
-    was_begun: bool,
 }
 
 impl Writing<'_> {
-    /// Opens a run that was finished before: takes out what is written again, the root and what had not ended.
-    fn reopen(&mut self, root: SpanId) -> Result<(), ImportError> {
-        let Some(run) = &mut self.run else { return Ok(()) };
-        run.reopen()?;
-        let mut written_again = 0;
-        run.rewrite(|span| {
-            let is_open = span.attributes.contains_key(names::UNFINISHED.written());
-            written_again += u64::from(is_open && span.span_id != root);
-            !is_open && span.span_id != root
-        })?;
-        self.written_again = written_again;
-        Ok(())
+    /// Opens a run that was there before: takes out what is written again, the root and calls that had not ended, and gives
+    /// the number of these.
+    fn reopen(&mut self, root: SpanId) -> Result<u64, ImportError> {
+        let mut open_calls = 0;
+        if let Some(run) = &mut self.run {
+            run.reopen()?;
+            run.rewrite(|span| {
+                let is_open = span.attributes.contains_key(names::UNFINISHED.written());
+                open_calls += u64::from(is_open && span.span_id != root);
+                !is_open && span.span_id != root
+            })?;
+        }
+        Ok(open_calls)
     }
 
     fn write(&mut self, transcript: &mut SessionTranscript) -> Result<(), ImportError> {
-        let is_new = |span: &SpanRecord| {
-            !(self.history.contains(&span.span_id) || self.leaves_open_out && span.end_time.is_none())
-        };
-        let spans: Vec<ImportedSpan> = transcript
-            .take_spans()
-            .into_iter()
-            .filter(is_new)
-            .map(ImportedSpan::new)
-            .collect();
+        let is_own = |span: &SpanRecord| !self.history.contains(&span.span_id);
+        let spans = transcript.take_spans().into_iter().filter(is_own);
+        let spans: Vec<ImportedSpan> = spans.map(ImportedSpan::new).collect();
         if spans.is_empty() {
             return Ok(());
         }
-        let run = if let Some(run) = &mut self.run {
-            run
-        } else {
-            self.was_begun = true;
-            let started_at = transcript
-                .started_at()
-                .unwrap_or(Timestamp::from_unix_microseconds(0));
-            let run = self
-                .importer
-                .start(transcript.run, &transcript.name(), started_at)?;
-            self.run.insert(run)
+        let run = match self.run.take() {
+            Some(run) => run,
+            None => {
+                let start = transcript.started_at;
+                let start = start.unwrap_or(Timestamp::from_unix_microseconds(0));
+                self.importer.start(transcript.run, &transcript.name(), start)?
+            }
         };
-        self.spans += run.append(&spans)?.written;
+        self.spans += self.run.insert(run).append(&spans)?.written;
         Ok(())
     }
 }
 
-/// Reads all files of a session.
+/// Reads all files of a session; `each` is called after each record, and ends the reading by `true`.
 fn read_session(
     session: &AgentSession,
     is_quiet: bool,
     transcript: &mut SessionTranscript,
-    writing: &mut Writing<'_>,
+    each: &mut dyn FnMut(&mut SessionTranscript) -> Result<bool, ImportError>,
     import: &mut SessionImport,
 ) -> Result<(), SessionError> {
     let mut reader = record_reader(session.agent);
@@ -382,51 +365,27 @@ fn read_session(
             path: file.path.clone(),
             source,
         };
-        reader.begin_file(file.sub_agent.as_ref());
+        let mut thread = transcript.thread(file.sub_agent.as_ref());
         let mut lines = TranscriptLines::open(&file.path).map_err(unreadable)?;
         for record in lines.by_ref() {
             match record.map_err(unreadable)? {
-                Ok(record) => reader.take(&record, transcript),
+                Ok(record) => reader.take(&record, &mut thread, transcript),
                 Err(problem) => import.add_problem(&file.path, &problem),
             }
-            if transcript.waiting_spans() >= BATCH {
-                writing.write(transcript)?;
+            if each(transcript)? {
+                return Ok(());
             }
         }
-        reader.end_file(is_quiet, transcript);
+        reader.end_file(is_quiet, &mut thread, transcript);
+        transcript.leave(thread);
         match lines.torn {
             Some(problem) if is_quiet => import.add_problem(&file.path, &problem),
             Some(_) => transcript.is_open = true,
             None => {}
         }
-        writing.write(transcript)?;
+        if each(transcript)? {
+            return Ok(());
+        }
     }
     Ok(())
-}
-
-/// Returns whether a session has a model call or a tool call.
-fn has_call(session: &AgentSession) -> io::Result<bool> {
-    let mut transcript = SessionTranscript::new(session.agent, &session.id);
-    let mut reader = record_reader(session.agent);
-    for file in &session.files {
-        reader.begin_file(file.sub_agent.as_ref());
-        for record in TranscriptLines::open(&file.path)? {
-            let Ok(record) = record? else { return Ok(true) };
-            reader.take(&record, &mut transcript);
-            if transcript.waiting_spans() > 0 {
-                return Ok(true);
-            }
-        }
-        reader.end_file(true, &mut transcript);
-    }
-    Ok(transcript.waiting_spans() > 0)
-}
-
-/// An error with its causes, in one line.
-pub(super) fn words(error: &SessionError) -> String {
-    let causes = causes(error).map(ToString::to_string);
-    std::iter::once(error.to_string())
-        .chain(causes)
-        .collect::<Vec<_>>()
-        .join(": ")
 }

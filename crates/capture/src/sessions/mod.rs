@@ -23,19 +23,15 @@ pub use tally::{FoundSessions, ImportTally};
 use serde_json::Value;
 
 use crate::runs::CodingAgent;
-use discover::SubAgent;
-use transcript::SessionTranscript;
+use transcript::{AgentThread, SessionTranscript};
 
 /// Reader of one agent's records: the files of a session one after the other, those of sub-agents last.
 trait RecordReader {
-    /// A file begins: the session's own, or that of a sub-agent.
-    fn begin_file(&mut self, sub_agent: Option<&SubAgent>);
-
-    /// Takes a record.
-    fn take(&mut self, record: &Value, transcript: &mut SessionTranscript);
+    /// Takes a record of the file of a thread.
+    fn take(&mut self, record: &Value, thread: &mut AgentThread, transcript: &mut SessionTranscript);
 
     /// The file has ended. Nothing more is expected of one that is quiet.
-    fn end_file(&mut self, is_quiet: bool, transcript: &mut SessionTranscript);
+    fn end_file(&mut self, is_quiet: bool, thread: &mut AgentThread, transcript: &mut SessionTranscript);
 }
 
 fn record_reader(agent: CodingAgent) -> Box<dyn RecordReader> {

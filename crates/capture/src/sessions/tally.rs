@@ -1,7 +1,6 @@
 //! Counts of sessions on disk and of an import, and the sentences about both.
 
 use std::collections::BTreeMap;
-
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
@@ -10,198 +9,186 @@ use tracer_insight::units;
 use tracer_sdk::format::{Timestamp, TraceId};
 
 use super::discover::AgentSession;
-use super::importer::{self, SessionError, SessionImport, SessionImporter, SessionOutcome};
+use super::importer::{SessionError, SessionImport, SessionImporter, SessionOutcome};
 use super::transcript::MAX_KEPT_RECORDS;
+use crate::causes::causes;
 use crate::runs::CodingAgent;
 
 /// Problems and kinds that are named; the rest are counted.
 const MAX_NAMED: usize = 5;
-const MAX_RUNS: usize = 10_000;
 
-/// Counts of an import.
+/// The sessions of an import, however often each was imported.
 #[derive(Debug, Clone, Default)]
-#[non_exhaustive]
 pub struct ImportTally {
-    /// The runs that were begun or continued, in that order; the first 10,000.
-    pub runs: Vec<TraceId>,
-    /// Number of sessions that became runs.
-    pub begun: u64,
-    /// Number of sessions whose runs got more.
-    pub continued: u64,
-    /// Number of sessions whose runs had all of them.
-    pub unchanged: u64,
-    /// Number of sessions that were recorded while they ran.
-    pub recorded: u64,
-    /// Number of sessions that another process imports.
-    pub busy: u64,
-    /// Number of sessions without a call.
-    pub empty: u64,
-    /// Number of spans that are new.
-    pub spans: u64,
-    /// Number of sessions whose last turn has not ended.
-    pub open: u64,
-    /// Kinds of records that were not known, each with their number.
-    pub unknown: BTreeMap<String, u64>,
-    /// Number of lines and files that could not be read.
-    pub unreadable: u64,
-    /// The first of these, each with its place and reason.
-    pub problems: Vec<String>,
+    sessions: BTreeMap<TraceId, SessionImport>,
+    /// Files that could not be read at all, each with its reason.
+    problems: Vec<String>,
 }
 
 impl ImportTally {
-    /// Adds a session.
-    pub fn add(&mut self, imported: &Result<SessionImport, SessionError>) {
-        let import = match imported {
-            Ok(import) => import,
+    /// Adds the import of a session.
+    pub fn add(&mut self, imported: Result<SessionImport, SessionError>) {
+        match imported {
+            Ok(import) => self.add_import(import),
             Err(error) => {
-                self.add_problem(importer::words(error));
-                return;
+                let causes = causes(&error).map(|cause| format!(": {cause}"));
+                self.add_problem(format!("{error}{}", causes.collect::<String>()));
             }
-        };
-        let count = match import.outcome {
-            SessionOutcome::Begun => &mut self.begun,
-            SessionOutcome::Continued => &mut self.continued,
-            SessionOutcome::Unchanged => &mut self.unchanged,
-            SessionOutcome::Recorded => &mut self.recorded,
-            SessionOutcome::Busy => &mut self.busy,
-            SessionOutcome::Empty => &mut self.empty,
-        };
-        *count += 1;
-        let has_more = matches!(import.outcome, SessionOutcome::Begun | SessionOutcome::Continued);
-        if has_more && self.runs.len() < MAX_RUNS {
-            self.runs.push(import.run);
         }
-        self.spans += import.spans;
-        self.open += u64::from(import.is_open && import.outcome != SessionOutcome::Empty);
-        for (kind, number) in &import.unknown {
-            *self.unknown.entry(kind.clone()).or_default() += number;
-        }
-        self.unreadable += import.unreadable;
-        let room = MAX_NAMED.saturating_sub(self.problems.len());
-        self.problems.extend(import.problems.iter().take(room).cloned());
     }
 
-    /// Adds a later import of the same sessions, which reads grown ones again.
+    /// Adds an import; one of the same session that is later says more than the earlier one.
+    fn add_import(&mut self, mut import: SessionImport) {
+        let known = self.sessions.get(&import.run);
+        let known = known.filter(|known| known.outcome != SessionOutcome::Busy);
+        if let Some(known) = known {
+            if import.outcome == SessionOutcome::Busy {
+                return;
+            }
+            if known.outcome == SessionOutcome::Begun || import.outcome == SessionOutcome::Unchanged {
+                import.outcome = known.outcome;
+            }
+            import.spans += known.spans;
+        }
+        self.sessions.insert(import.run, import);
+    }
+
+    /// Adds a later import of the same sessions.
     pub fn join(&mut self, later: Self) {
-        if self.is_nothing() {
-            *self = later;
-            return;
+        later
+            .sessions
+            .into_values()
+            .for_each(|import| self.add_import(import));
+        later
+            .problems
+            .into_iter()
+            .for_each(|problem| self.add_problem(problem));
+    }
+
+    /// Adds what could not be read at all.
+    pub fn add_problem(&mut self, problem: String) {
+        if !self.problems.contains(&problem) {
+            self.problems.push(problem);
         }
-        for run in later.runs {
-            if self.runs.len() < MAX_RUNS && !self.runs.contains(&run) {
-                self.runs.push(run);
-            }
+    }
+
+    /// Number of sessions with an outcome.
+    #[must_use]
+    pub fn count(&self, outcome: SessionOutcome) -> u64 {
+        self.sum(|import| u64::from(import.outcome == outcome))
+    }
+
+    /// Number of spans that are new.
+    #[must_use]
+    pub fn spans(&self) -> u64 {
+        self.sum(|import| import.spans)
+    }
+
+    /// Number of sessions whose last turn has not ended.
+    #[must_use]
+    pub fn open(&self) -> u64 {
+        self.sum(|import| u64::from(import.is_open))
+    }
+
+    /// Number of lines and files that could not be read.
+    #[must_use]
+    pub fn unreadable(&self) -> u64 {
+        self.problems.len() as u64 + self.sum(|import| import.unreadable)
+    }
+
+    fn sum(&self, of: impl Fn(&SessionImport) -> u64) -> u64 {
+        self.sessions.values().map(of).sum()
+    }
+
+    /// The runs that were begun or continued.
+    #[must_use]
+    pub fn runs(&self) -> Vec<TraceId> {
+        let has_more = |import: &&SessionImport| {
+            matches!(import.outcome, SessionOutcome::Begun | SessionOutcome::Continued)
+        };
+        let changed = self.sessions.values().filter(has_more);
+        changed.map(|import| import.run).collect()
+    }
+
+    /// Kinds of records that were not known, each with their number.
+    #[must_use]
+    pub fn unknown(&self) -> BTreeMap<&str, u64> {
+        let mut unknown = BTreeMap::new();
+        for (kind, number) in self.sessions.values().flat_map(|import| &import.unknown) {
+            *unknown.entry(kind.as_str()).or_default() += number;
         }
-        self.begun += later.begun;
-        self.continued += later.continued;
-        self.spans += later.spans;
-        self.open = later.open;
-        // What was left out is tried again: it became more, or nothing was left to do.
-        self.unchanged += self
-            .busy
-            .saturating_sub(later.busy + later.begun + later.continued);
-        self.busy = later.busy;
-        for (kind, number) in later.unknown {
-            let known = self.unknown.entry(kind).or_default();
-            *known = number.max(*known);
-        }
-        self.unreadable = self.unreadable.max(later.unreadable);
-        for problem in later.problems {
-            if !self.problems.contains(&problem) {
-                self.problems.push(problem);
-            }
-        }
+        unknown
     }
 
     /// Returns whether there was no session at all.
     #[must_use]
     pub fn is_nothing(&self) -> bool {
-        let counts = [
-            self.begun,
-            self.continued,
-            self.unchanged,
-            self.recorded,
-            self.busy,
-            self.empty,
-        ];
-        counts.iter().all(|count| *count == 0) && self.unreadable == 0
+        self.sessions.is_empty() && self.problems.is_empty()
     }
 
     /// The problems that are named, and how many more there are.
     pub fn problem_words(&self) -> impl Iterator<Item = String> {
-        let more = self.unreadable.saturating_sub(self.problems.len() as u64);
+        let problems = self.sessions.values().flat_map(|import| &import.problems);
+        let named: Vec<String> = problems.chain(&self.problems).take(MAX_NAMED).cloned().collect();
+        let more = self.unreadable().saturating_sub(named.len() as u64);
         let more = (more > 0).then(|| format!("… and {more} more"));
-        self.problems.iter().cloned().chain(more)
+        named.into_iter().chain(more)
     }
 
     /// The same for programs.
     #[must_use]
     pub fn to_json(&self) -> Value {
         json!({
-            "runs": self.runs, "new_runs": self.begun, "continued": self.continued, "known_before": self.unchanged,
-            "recorded": self.recorded, "busy": self.busy, "without_calls": self.empty, "new_spans": self.spans,
-            "unfinished": self.open, "unknown_records": self.unknown, "unreadable": self.unreadable,
+            "runs": self.runs(), "new_runs": self.count(SessionOutcome::Begun),
+            "continued": self.count(SessionOutcome::Continued), "known_before": self.count(SessionOutcome::Unchanged),
+            "recorded": self.count(SessionOutcome::Recorded), "busy": self.count(SessionOutcome::Busy),
+            "without_calls": self.count(SessionOutcome::Empty), "new_spans": self.spans(), "unfinished": self.open(),
+            "unknown_records": self.unknown(), "unreadable": self.unreadable(),
         })
     }
 
-    /// Adds what could not be read at all.
-    pub fn add_problem(&mut self, problem: String) {
-        self.unreadable += 1;
-        if self.problems.len() < MAX_NAMED {
-            self.problems.push(problem);
-        }
-    }
-
-    /// The new runs and spans in words: `2 new runs, 1 continued, 57 new spans, 40 known before`.
+    /// The new runs and spans in words: `2 new runs, 57 new spans, 1 continued, 40 known before`.
     #[must_use]
     pub fn words(&self) -> String {
-        let mut words = vec![counted(self.begun, "new run")];
-        let known = self.unchanged;
-        let counts = [
-            (self.continued, "continued"),
-            (known, "known before"),
-            (self.empty, "without a call"),
-        ];
-        words.push(counted(self.spans, "new span"));
-        words.extend(
-            counts
-                .iter()
-                .filter(|(count, _)| *count > 0)
-                .map(|(count, what)| format!("{count} {what}")),
-        );
+        let new_runs = counted(self.count(SessionOutcome::Begun), "new run");
+        let mut words = vec![new_runs, counted(self.spans(), "new span")];
+        for (outcome, what) in [
+            (SessionOutcome::Continued, "continued"),
+            (SessionOutcome::Unchanged, "known before"),
+            (SessionOutcome::Empty, "without a call"),
+        ] {
+            let count = self.count(outcome);
+            words.extend((count > 0).then(|| format!("{count} {what}")));
+        }
         words.join(", ")
     }
 
     /// Further facts for the user, a sentence each without its full stop.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
-        let mut notes = Vec::new();
-        let records: u64 = self.unknown.values().sum();
-        if records > 0 {
-            let kinds: Vec<&str> = self.unknown.keys().map(String::as_str).take(MAX_NAMED).collect();
-            let of = counted(self.unknown.len() as u64, "unknown kind");
-            let records = counted(records, "record");
-            notes.push(format!(
-                "{records} of {of}, the first {MAX_KEPT_RECORDS} of a session kept: {}",
-                kinds.join(", ")
-            ));
-        }
-        for (count, what) in [
+        let unknown = self.unknown();
+        let kinds: Vec<&str> = unknown.keys().copied().take(MAX_NAMED).collect();
+        let unknown = (!kinds.is_empty()).then(|| {
+            let records = counted(unknown.values().sum(), "record");
+            let of = counted(unknown.len() as u64, "unknown kind");
+            let kinds = kinds.join(", ");
+            format!("{records} of {of}, the first {MAX_KEPT_RECORDS} of a session kept: {kinds}")
+        });
+        let (recorded, busy) = (SessionOutcome::Recorded, SessionOutcome::Busy);
+        let sessions = [
             (
-                self.open,
+                self.open(),
                 "whose last turn has not ended: interrupted, or still going on",
             ),
             (
-                self.recorded,
+                self.count(recorded),
                 "left out, which were recorded while they ran: their own runs have more",
             ),
-            (self.busy, "left out, which another process is importing"),
-        ] {
-            if count > 0 {
-                notes.push(format!("{} {what}", counted(count, "session")));
-            }
-        }
-        notes
+            (self.count(busy), "left out, which another process is importing"),
+        ];
+        let sessions = sessions.into_iter().filter(|(count, _)| *count > 0);
+        let sessions = sessions.map(|(count, what)| format!("{} {what}", counted(count, "session")));
+        unknown.into_iter().chain(sessions).collect()
     }
 }
 

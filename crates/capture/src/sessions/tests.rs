@@ -143,7 +143,7 @@ fn a_session_has_its_calls_tools_and_tokens_once(
 ) {
     let machine = Machine::recorded(agent);
     let tally = machine.import();
-    assert_eq!((tally.unreadable, tally.unknown.clone()), (0, BTreeMap::new()));
+    assert_eq!((tally.unreadable(), tally.unknown()), (0, BTreeMap::new()));
     let run = machine.run(session);
     assert_eq!(
         (run.meta.counts.llm_calls, run.meta.counts.tool_calls),
@@ -165,11 +165,12 @@ fn importing_again_changes_nothing(
 ) {
     let machine = Machine::recorded(agent);
     let first = machine.import();
-    assert!(first.begun > 1 && first.spans > 5);
+    let begun = first.count(SessionOutcome::Begun);
+    assert!(begun > 1 && first.spans() > 5);
     let again = machine.import();
     assert_eq!(
-        (again.begun, again.continued, again.spans, again.unchanged),
-        (0, 0, 0, first.begun)
+        (again.spans(), again.count(SessionOutcome::Unchanged)),
+        (0, begun)
     );
 }
 
@@ -263,7 +264,7 @@ proptest! {
             let cut = text.len() * cut / 1000;
             fs::write(machine.transcripts().join(file), &text[..cut]).unwrap();
             let tally = machine.import();
-            prop_assert_eq!(tally.unreadable, 0);
+            prop_assert_eq!(tally.unreadable(), 0);
         }
         machine.write(file, &text);
         machine.import();
@@ -321,8 +322,8 @@ fn an_unknown_record_is_kept_and_counted_and_a_damaged_line_named() {
     machine.write(&format!("{CLAUDE}.jsonl"), text.as_bytes());
     let tally = machine.import();
     assert_eq!(
-        tally.unknown,
-        BTreeMap::from([("../../weather".to_owned(), 1), ("mood".to_owned(), 2)])
+        tally.unknown(),
+        BTreeMap::from([("../../weather", 1), ("mood", 2)])
     );
     assert_eq!(
         tally.notes(),
@@ -389,7 +390,7 @@ fn a_session_that_stopped_in_a_turn_is_interrupted() {
         .unwrap();
     machine.write(file, &text[..half]);
     let tally = machine.import();
-    assert_eq!(tally.open, 1);
+    assert_eq!(tally.open(), 1);
     assert_eq!(
         tally.notes(),
         ["1 session whose last turn has not ended: interrupted, or still going on"]
@@ -407,7 +408,7 @@ fn hostile_ids_reach_no_other_file() {
         "toolCalls": [{"id": "/etc/passwd", "name": "../../tool", "args": {}, "status": "success", "agentId": "../../../agent"}]});
     machine.write("session-1.jsonl", format!("{header}\n{call}\n").as_bytes());
     let tally = machine.import();
-    assert_eq!((tally.begun, tally.unreadable), (1, 0));
+    assert_eq!((tally.count(SessionOutcome::Begun), tally.unreadable()), (1, 0));
     let made: Vec<_> = fs::read_dir(machine.folder.path())
         .unwrap()
         .map(|entry| entry.unwrap().file_name())
@@ -490,13 +491,13 @@ fn what_was_busy_or_unreadable_is_tried_again() {
     other.import(&sessions[0], &sessions, true).unwrap();
     let mut tally = ImportTally::default();
     importer.import_all(&sessions, true, &mut tally, || ());
-    assert_eq!(tally.busy, 1);
+    assert_eq!(tally.count(SessionOutcome::Busy), 1);
     drop(other);
     let mut later = ImportTally::default();
     importer.import_all(&sessions, false, &mut later, || ());
-    assert_eq!((later.busy, later.continued), (0, 1));
+    assert_eq!(later.count(SessionOutcome::Unchanged), 1);
     tally.join(later);
-    assert_eq!((tally.busy, tally.is_nothing()), (0, false));
+    assert_eq!(tally.count(SessionOutcome::Busy), 0);
 }
 
 #[test]
@@ -506,11 +507,11 @@ fn a_last_line_that_stays_torn_is_named() {
     let mut text = recorded_file(agent, file);
     text.extend(b"{\"type\": \"user\", \"secret");
     fs::write(machine.transcripts().join(file), &text).unwrap();
-    assert_eq!(machine.import().unreadable, 0);
+    assert_eq!(machine.import().unreadable(), 0);
     age(&machine.transcripts().join(file));
     let tally = machine.import();
     let problems: Vec<String> = tally.problem_words().collect();
-    assert_eq!((tally.unreadable, problems.len()), (1, 1));
+    assert_eq!((tally.unreadable(), problems.len()), (1, 1));
     assert!(
         problems[0].ends_with(".jsonl: line 11: the last line is cut short"),
         "{problems:?}"
