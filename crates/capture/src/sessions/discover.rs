@@ -148,7 +148,7 @@ impl SessionFinder {
         };
         for entry in entries.filter_map(Result::ok) {
             let path = entry.path();
-            let is_transcript = || matches!(path.extension().and_then(OsStr::to_str), Some("jsonl" | "json"));
+            let is_transcript = || path.extension() == Some(OsStr::new("jsonl"));
             match entry.file_type() {
                 Ok(kind) if kind.is_dir() && depth > 0 => self.walk(&path, depth - 1, files),
                 Ok(kind) if kind.is_file() && is_transcript() => files.push(path),

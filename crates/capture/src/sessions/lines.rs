@@ -1,6 +1,5 @@
 //! Records of a transcript: one line after the other, bounded, each with its number.
 
-use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
@@ -29,70 +28,43 @@ pub(super) struct TranscriptLines<R> {
     reader: R,
     line: u64,
     buffer: Vec<u8>,
-    /// The whole file is one record.
-    is_document: bool,
     /// The last line, where it was cut short.
     pub(super) torn: Option<UnreadableLine>,
 }
 
 impl TranscriptLines<BufReader<File>> {
-    /// Opens a file; pipes and devices are none. Older transcripts are one JSON document.
+    /// Opens a file; pipes and devices are none.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
-        let is_document = path.extension() == Some(OsStr::new("json"));
         let file = tracer_runs::open_input(path, MAX_FILE_BYTES)?;
-        Ok(Self::new(BufReader::new(file), is_document))
+        Ok(Self::new(BufReader::new(file)))
     }
 }
 
 impl<R: BufRead> TranscriptLines<R> {
-    pub(super) fn new(reader: R, is_document: bool) -> Self {
+    pub(super) fn new(reader: R) -> Self {
         Self {
             reader,
             line: 0,
             buffer: Vec::new(),
-            is_document,
             torn: None,
-        }
-    }
-
-    /// Fills the buffer with the next line that is not empty; `false` behind the last.
-    fn fill(&mut self) -> io::Result<bool> {
-        self.buffer.clear();
-        // One large line must not keep its memory for ever.
-        self.buffer.shrink_to(1024 * 1024);
-        self.line += 1;
-        let mut limited = (&mut self.reader).take(MAX_RECORD_BYTES + 1);
-        if self.is_document {
-            limited.read_to_end(&mut self.buffer)?;
-        } else {
-            limited.read_until(b'\n', &mut self.buffer)?;
-        }
-        Ok(!self.buffer.is_empty())
-    }
-
-    /// Continues after a line that is too large.
-    fn skip_line(&mut self) -> io::Result<()> {
-        loop {
-            let chunk = self.reader.fill_buf()?;
-            let end = chunk.iter().position(|byte| *byte == b'\n');
-            let length = end.map_or(chunk.len(), |end| end + 1);
-            self.reader.consume(length);
-            if end.is_some() || length == 0 {
-                return Ok(());
-            }
         }
     }
 
     fn record(&mut self) -> io::Result<Option<Result<Value, UnreadableLine>>> {
         loop {
-            if !self.fill()? {
+            self.buffer.clear();
+            // One large line must not keep its memory for ever.
+            self.buffer.shrink_to(1024 * 1024);
+            self.line += 1;
+            let line = self.line;
+            let mut limited = (&mut self.reader).take(MAX_RECORD_BYTES + 1);
+            if limited.read_until(b'\n', &mut self.buffer)? == 0 {
                 return Ok(None);
             }
-            let line = self.line;
             let is_whole = self.buffer.ends_with(b"\n");
             if self.buffer.len() as u64 > MAX_RECORD_BYTES {
                 if !is_whole {
-                    self.skip_line()?;
+                    self.reader.skip_until(b'\n')?;
                 }
                 return Ok(Some(Err(UnreadableLine::TooLarge { line })));
             }
@@ -106,7 +78,6 @@ impl<R: BufRead> TranscriptLines<R> {
                     Ok(None)
                 }
                 Err(error) => {
-                    let line = line + error.line() as u64 - 1;
                     let column = error.column();
                     Ok(Some(Err(UnreadableLine::NotJson { line, column })))
                 }
@@ -130,7 +101,7 @@ mod tests {
     use super::*;
 
     fn read(text: &[u8]) -> (Vec<Result<Value, UnreadableLine>>, bool) {
-        let mut lines = TranscriptLines::new(text, false);
+        let mut lines = TranscriptLines::new(text);
         let records = lines.by_ref().map(Result::unwrap).collect();
         (records, lines.torn.is_some())
     }

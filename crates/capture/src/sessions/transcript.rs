@@ -65,11 +65,11 @@ pub(super) struct SessionTranscript {
     /// The session's own agent has not finished its turn.
     pub(super) is_open: bool,
     /// The error of the session's own last model call, if it failed.
-    failure: Option<Failure>,
+    failure: Option<CallFailure>,
 }
 
 /// Class and message of an error.
-type Failure = (String, String);
+type CallFailure = (String, String);
 
 /// The agent of one file, the session's own or a sub-agent: what it was given since its last model call, and what is open.
 #[derive(Debug)]
@@ -99,7 +99,7 @@ pub(super) struct OpenCall {
     pub(super) answer: Value,
     /// Blocks, items or candidates of the answer.
     pub(super) parts: Vec<Value>,
-    pub(super) failure: Option<Failure>,
+    pub(super) failure: Option<CallFailure>,
 }
 
 /// The end of a tool call.
@@ -395,7 +395,7 @@ impl SessionTranscript {
     }
 }
 
-fn fail(span: &mut SpanRecord, (class, message): &Failure) {
+fn fail(span: &mut SpanRecord, (class, message): &CallFailure) {
     span.status_code = StatusCode::Error;
     message.clone_into(&mut span.status_description);
     span.set(names::ERROR_TYPE, class.as_str());
