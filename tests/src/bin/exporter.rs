@@ -40,11 +40,12 @@ fn main() {
             "metrics" => print(post("metrics", &json!({"resourceMetrics": []}))),
             "connect" => drop(connect()),
             "ask-model" => print(ask_model()),
-            "ask-script" => ask_script(),
+            "ask-script" => ask_script().unwrap(),
             "act-script" => {
                 let run = tracer_sdk::traced_run("agent");
-                ask_script();
+                let acted = ask_script();
                 run.finish();
+                acted.unwrap();
             }
             "sdk-call" => {
                 let run = tracer_sdk::traced_run("annotated");
@@ -124,12 +125,12 @@ fn ask_model() -> String {
 
 /// Sends the requests of `script.jsonl`, one after the other, and prints each answer as it came. Ends with 1 when one of them
 /// was refused.
-fn ask_script() {
+fn ask_script() -> Result<(), tracer_sdk::GuardrailExceeded> {
     let script = std::fs::read_to_string("script.jsonl").unwrap();
     let mut was_refused = false;
     for line in script.lines() {
         let request: Value = serde_json::from_str(line).unwrap();
-        if act(&request) {
+        if act(&request)? {
             continue;
         }
         let base = std::env::var(request["base"].as_str().unwrap()).unwrap();
@@ -169,20 +170,19 @@ fn ask_script() {
         output.flush().unwrap();
     }
     assert!(!was_refused, "a request was refused");
+    Ok(())
 }
 
 /// Does a step of the script that is no request: a tool call, a text on standard output or in a file, an end.
 #[expect(clippy::exit, reason = "a way for a program to end that is tested")]
-fn act(step: &Value) -> bool {
+fn act(step: &Value) -> Result<bool, tracer_sdk::GuardrailExceeded> {
     if let Some(tool) = step["tool"].as_str() {
         let call = tracer_sdk::tool_call(tool).args(&step["args"]);
         let call = match step["fail"].as_str() {
             Some(error) => call.fail(error),
             None => call.result("done"),
         };
-        if call.record().is_err() {
-            std::process::exit(4);
-        }
+        call.record()?;
     } else if let Some(text) = step["print"].as_str() {
         match step["file"].as_str() {
             Some(file) => std::fs::write(file, text).unwrap(),
@@ -191,9 +191,9 @@ fn act(step: &Value) -> bool {
     } else if let Some(code) = step["exit"].as_i64() {
         std::process::exit(code.try_into().unwrap());
     } else {
-        return false;
+        return Ok(false);
     }
-    true
+    Ok(true)
 }
 
 /// Starts a process that has a connection already when this one ends, and sends later.

@@ -214,8 +214,7 @@ fn is_stopped_by_a_guardrail() -> BadRun {
         let calls = (0..count).map(|page| tool("read", &json!({"page": page})));
         [ask(&[])].into_iter().chain(calls).collect()
     };
-    // The guardrail is of the recorded program: its run did not end ok.
-    BadRun::new(calls(4), calls(2), "stop_condition_reached")
+    BadRun::new(calls(4), calls(2), "no_guardrails")
 }
 
 /// Gates on the agent as the command of `tracer freeze` does.
