@@ -1,12 +1,12 @@
 //! Content of a run, for the checks of arguments, answers and outputs.
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tracer_insight::conversation::embedded_json;
 use tracer_insight::last_answer;
 use tracer_insight::profile::RunProfile;
 use tracer_sdk::format::names::markers;
-use tracer_sdk::format::{Record, RunMeta};
+use tracer_sdk::format::{Payload, Record, RunMeta};
 
 /// A run with everything that it recorded, and access to what its trial left.
 pub struct RunContent<'a> {
@@ -14,6 +14,8 @@ pub struct RunContent<'a> {
     pub meta: &'a RunMeta,
     /// Its records, in order.
     pub records: &'a [Record],
+    /// The attributes of the span of each record, which may have the tools that a model was offered; empty where it has none.
+    pub attributes: &'a [Map<String, Value>],
     /// Its profile.
     pub profile: &'a RunProfile,
     /// The outputs of its trial.
@@ -83,6 +85,21 @@ impl Finding {
             ..Self::default()
         }
     }
+
+    /// Outcome of a call whose arguments the run has in part, or not at all.
+    pub(crate) fn of_altered_arguments() -> Self {
+        Self::unknown("its arguments were not recorded in full")
+    }
+
+    /// The first of several that is broken, else the first that is unknown.
+    pub(crate) fn worst(findings: impl Iterator<Item = Self>) -> Self {
+        let worst = findings.min_by_key(|finding| match finding.outcome {
+            Some(false) => 0,
+            None => 1,
+            Some(true) => 2,
+        });
+        worst.unwrap_or_else(Self::kept)
+    }
 }
 
 impl RunContent<'_> {
@@ -91,17 +108,35 @@ impl RunContent<'_> {
         last_answer::text(self.records)
     }
 
-    /// Returns whether there may be more calls of a tool than its records: a strict reading may find them.
-    pub(crate) fn may_lack_calls(&self, tool: &str, seen: usize) -> bool {
-        let called = self
-            .profile
-            .signature
-            .tools
-            .iter()
-            .filter(|called| *called == tool);
-        self.profile.missing.is_some()
+    /// The calls of a tool: place of the record, and arguments.
+    pub(crate) fn calls_of(&self, tool: &str) -> impl Iterator<Item = (usize, &Value)> {
+        let records = self.records.iter().enumerate();
+        records.filter_map(move |(place, record)| match &record.payload {
+            Payload::ToolCall { tool_name, args, .. } if tool_name == tool && !record.is_leftover() => {
+                Some((place, args))
+            }
+            _ => None,
+        })
+    }
+
+    /// Finding on all calls of a tool by those on each; there may be more of them than records: a strict reading may find
+    /// them.
+    pub(crate) fn finding_on_calls(&self, tool: &str, findings: Vec<Finding>) -> Finding {
+        let called = self.profile.signature.tools.iter();
+        let may_be_lost = self.profile.missing.is_some()
             || self.profile.possible_tools.contains_key(tool)
-            || called.count() > seen
+            || called.filter(|called| *called == tool).count() > findings.len();
+        let lost =
+            may_be_lost.then(|| Finding::unknown(format!("calls of {tool} may be missing from the trace")));
+        let findings = (1..).zip(findings).map(|(call, finding)| Finding {
+            reason: format!("call {call} of {tool}: {}", finding.reason),
+            ..finding
+        });
+        let worst = Finding::worst(findings.chain(lost));
+        if worst.outcome == Some(true) {
+            return Finding::kept();
+        }
+        worst
     }
 
     /// The run as one JSON document: `{run, events, output}`.

@@ -12,7 +12,7 @@ use crate::{
 use tracer_insight::digest::sha256_hex;
 use tracer_insight::profile::RunProfile;
 use tracer_runs::{RecordError, RunReader, read_input};
-use tracer_sdk::format::Record;
+use tracer_sdk::format::EventType;
 
 use tracer_insight::text;
 
@@ -197,10 +197,20 @@ pub fn recorded_trial(
     let meta = run.meta.as_ref().filter(|_| policy.needs_content());
     let findings = match meta {
         Some(meta) => {
-            let records: Vec<Record> = run.records.clone().collect::<Result<_, _>>()?;
+            let mut stream = run.records.clone();
+            let (mut records, mut attributes) = (Vec::new(), Vec::new());
+            for number in 0..stream.record_count() {
+                if let Some((record, span)) = stream.read_record_with_span(number)? {
+                    let is_model_call = record.event_type() == EventType::LlmCall;
+                    let span = span.filter(|_| is_model_call);
+                    attributes.push(span.map(|span| span.attributes).unwrap_or_default());
+                    records.push(record);
+                }
+            }
             policy.findings(&RunContent {
                 meta,
                 records: &records,
+                attributes: &attributes,
                 profile: &profile,
                 trial: output,
             })

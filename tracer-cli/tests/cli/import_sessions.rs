@@ -99,7 +99,8 @@ fn sessions_become_runs_that_say_so_once() {
         .unwrap()
         .iter()
         .find(|run| run["run_name"] == "claude-code: run `echo 8` please");
-    let shown = tracer(&sandbox, &["show", run.unwrap()["trace_id"].as_str().unwrap()]);
+    let id = run.unwrap()["trace_id"].as_str().unwrap();
+    let shown = tracer(&sandbox, &["show", id]);
     for text in [
         "from a transcript of claude-code: calls that it hides are absent",
         "echo 8",
@@ -108,6 +109,14 @@ fn sessions_become_runs_that_say_so_once() {
     ] {
         assert!(shown.stdout.contains(text), "{text}: {shown:?}");
     }
+    // Each call has but what is new in it: the rest is not that of what is there, and may be where a value came from.
+    let context = tracer(&sandbox, &["show", id, "--context"]);
+    assert!(
+        context.stdout.contains("input that was not recorded"),
+        "{context:?}"
+    );
+    let why = tracer(&sandbox, &["why", id, "Run a command"]);
+    assert!(why.stdout.contains("was not found verbatim"), "{why:?}");
 }
 
 #[test]

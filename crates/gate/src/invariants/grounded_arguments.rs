@@ -5,7 +5,6 @@ use serde::de::{Deserializer, Error as _};
 use serde_json::Value;
 use tracer_insight::json_pointer::JsonPointer;
 use tracer_insight::lineage::{LineageReader, LineageVerdict};
-use tracer_sdk::format::Payload;
 
 use super::{Invariant, InvariantSpec};
 use crate::content::{Finding, RunContent, is_altered, parsed};
@@ -44,10 +43,10 @@ impl GroundedArguments {
         }
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let mut reader = LineageReader::new(&text);
-        let until = run.records.iter().take(place + 1);
-        until
-            .enumerate()
-            .for_each(|(step, record)| reader.take(step, record));
+        let records = run.records.iter().zip(run.attributes).take(place + 1);
+        for (step, (record, attributes)) in records.enumerate() {
+            reader.take(step, record, attributes);
+        }
         reader.finish(run.meta.trace_id, Some(place)).verdict
     }
 }
@@ -59,51 +58,28 @@ impl Invariant for GroundedArguments {
 
     fn finding(&self, run: &RunContent<'_>) -> Option<Finding> {
         let (tool, path) = (&self.tool, &self.path);
-        let calls = run
-            .records
-            .iter()
-            .enumerate()
-            .filter(|(_, record)| !record.is_leftover());
-        let calls = calls.filter_map(|(place, record)| match &record.payload {
-            Payload::ToolCall { tool_name, args, .. } if tool_name == tool => Some((place, args)),
-            _ => None,
-        });
-        let (mut unknown, mut seen, mut has_values) = (None, 0, false);
-        for (call, (place, args)) in (1..).zip(calls) {
-            seen = call;
+        let mut has_values = false;
+        let judged = run.calls_of(tool).map(|(place, args)| {
             let args = parsed(args);
             let values = path.select(&args);
             has_values |= !values.is_empty();
             if args.is_null() || values.is_empty() && is_altered(&args) {
-                unknown.get_or_insert_with(|| {
-                    format!("the arguments of call {call} of {tool} were not recorded in full")
-                });
+                return Finding::of_altered_arguments();
             }
-            for value in values.into_iter().filter(|value| !value.is_null()) {
-                match Self::verdict(run, place, value) {
-                    LineageVerdict::Found => {}
-                    LineageVerdict::MadeUp => {
-                        return Some(Finding::broken(format!(
-                            "call {call} of {tool}: {path} is in no input before it"
-                        )));
-                    }
-                    _ => {
-                        unknown.get_or_insert_with(|| {
-                            format!("call {call} of {tool}: no source of {path} is certain")
-                        });
-                    }
-                }
-            }
+            let values = values.into_iter().filter(|value| !value.is_null());
+            Finding::worst(values.map(|value| match Self::verdict(run, place, value) {
+                LineageVerdict::Found => Finding::kept(),
+                LineageVerdict::MadeUp => Finding::broken(format!("{path} is in no input before it")),
+                _ => Finding::unknown(format!("no source of {path} is certain")),
+            }))
+        });
+        let judged: Vec<Finding> = judged.collect();
+        let is_absent = !judged.is_empty() && !has_values;
+        let finding = run.finding_on_calls(tool, judged);
+        if is_absent && finding.outcome == Some(true) {
+            return Some(Finding::unknown(format!("no call of {tool} has {path}")));
         }
-        let absent = || (seen > 0 && !has_values).then(|| format!("no call of {tool} has {path}"));
-        let is_lost = run.may_lack_calls(tool, seen);
-        let lost = || is_lost.then(|| format!("calls of {tool} may be missing from the trace"));
-        Some(
-            unknown
-                .or_else(absent)
-                .or_else(lost)
-                .map_or_else(Finding::kept, Finding::unknown),
-        )
+        Some(finding)
     }
 
     fn description(&self) -> String {

@@ -5,7 +5,6 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
 use serde_json::Value;
 use tracer_insight::json_pointer::JsonPointer;
-use tracer_sdk::format::Payload;
 
 use super::json_schema::JsonSchema;
 use super::{Invariant, InvariantSpec};
@@ -38,9 +37,6 @@ enum Quantity {
     /// No call.
     None,
 }
-
-/// Why arguments do not meet a condition; `Err` where recording left out what would show it.
-type Mismatch = Result<Option<String>, ()>;
 
 #[derive(Debug)]
 enum ArgumentCondition {
@@ -94,38 +90,39 @@ impl ArgumentCondition {
         }
     }
 
-    /// Why arguments do not meet it; `Err` where recording left out what would show it.
-    fn broken(&self, arguments: &Value) -> Mismatch {
-        let (path, is_met): (_, &dyn Fn(&Value) -> bool) = match self {
+    /// Finding on the arguments of a call.
+    fn judged(&self, arguments: &Value) -> Finding {
+        let path = match self {
+            Self::Schema(_) if is_altered(arguments) => return Finding::of_altered_arguments(),
             Self::Schema(schema) => {
-                return if is_altered(arguments) {
-                    Err(())
-                } else {
-                    Ok(schema.error(arguments))
-                };
+                return schema
+                    .error(arguments)
+                    .map_or_else(Finding::kept, Finding::broken);
             }
-            Self::Equals(path, expected) => (path, &move |value| is_equal(value, expected)),
-            Self::Matches(path, expression) => (path, &move |value| {
-                let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-                expression.is_match(&text)
-            }),
+            Self::Equals(path, _) | Self::Matches(path, _) => path,
         };
         let found = path.select(arguments);
-        if !found.is_empty() && found.iter().all(|value| is_met(value)) {
-            // The expression may have matched the marker in the place of the value.
-            let is_unknown = matches!(self, Self::Matches(..)) && found.iter().any(|value| is_altered(value));
-            return if is_unknown { Err(()) } else { Ok(None) };
+        if found.is_empty() && !is_altered(arguments) {
+            return Finding::broken(format!("{path} is not there"));
         }
-        let is_unknown = if found.is_empty() {
-            is_altered(arguments)
-        } else {
-            found.iter().any(|value| !is_met(value) && is_altered(value))
-        };
-        match (is_unknown, found.is_empty()) {
-            (true, _) => Err(()),
-            (false, true) => Ok(Some(format!("{path} is not there"))),
-            (false, false) => Ok(Some(format!("{path} differs"))),
+        if found.is_empty() {
+            return Finding::of_altered_arguments();
         }
+        Finding::worst(found.into_iter().map(|value| {
+            let is_met = match self {
+                Self::Matches(_, expression) => match value {
+                    Value::String(text) => expression.is_match(text),
+                    value => expression.is_match(&value.to_string()),
+                },
+                Self::Equals(_, expected) => is_equal(value, expected),
+                Self::Schema(_) => false,
+            };
+            match is_met {
+                _ if is_altered(value) => Finding::of_altered_arguments(),
+                true => Finding::kept(),
+                false => Finding::broken(format!("{path} differs")),
+            }
+        }))
     }
 }
 
@@ -137,69 +134,37 @@ fn is_equal(value: &Value, expected: &Value) -> bool {
     value == expected || numbers.is_some_and(|(value, expected)| value.total_cmp(&expected).is_eq())
 }
 
-impl ToolArgumentsCheck {
-    /// Why a call does not meet the conditions; `Err` where that is not known.
-    fn broken(&self, arguments: &Value) -> Mismatch {
-        if arguments.is_null() {
-            return Err(());
-        }
-        let arguments = parsed(arguments);
-        let mut is_unknown = false;
-        for condition in &self.conditions {
-            match condition.broken(&arguments) {
-                Ok(None) => {}
-                Ok(broken) => return Ok(broken),
-                Err(()) => is_unknown = true,
-            }
-        }
-        if is_unknown { Err(()) } else { Ok(None) }
-    }
-}
-
 impl Invariant for ToolArgumentsCheck {
     fn needs_content(&self) -> bool {
         true
     }
 
     fn finding(&self, run: &RunContent<'_>) -> Option<Finding> {
-        let calls = run.records.iter().filter(|record| !record.is_leftover());
-        let calls = calls.filter_map(|record| match &record.payload {
-            Payload::ToolCall { tool_name, args, .. } if *tool_name == self.tool => Some(args),
-            _ => None,
-        });
-        let outcomes: Vec<Mismatch> = calls.map(|args| self.broken(args)).collect();
         let tool = &self.tool;
-        let place =
-            |wanted: &dyn Fn(&Mismatch) -> bool| outcomes.iter().position(wanted).map(|place| place + 1);
-        let unknown = || {
-            let call = place(&|outcome| outcome.is_err());
-            call.map(|call| {
-                Finding::unknown(format!(
-                    "the arguments of call {call} of {tool} were not recorded in full"
-                ))
-            })
-        };
-        let lost = || {
-            let is_lost = run.may_lack_calls(tool, outcomes.len());
-            is_lost.then(|| Finding::unknown(format!("calls of {tool} may be missing from the trace")))
-        };
-        let violation = match self.calls {
-            Quantity::All => outcomes.iter().enumerate().find_map(|(place, outcome)| {
-                let reason = outcome.as_ref().ok()?.as_ref()?;
-                Some(format!("call {} of {tool}: {reason}", place + 1))
-            }),
-            Quantity::None => {
-                place(&|outcome| outcome == &Ok(None)).map(|call| format!("call {call} of {tool} meets it"))
+        let calls = run.calls_of(tool).map(|(_, arguments)| {
+            if arguments.is_null() {
+                return Finding::of_altered_arguments();
             }
-            Quantity::Any if place(&|outcome| outcome == &Ok(None)).is_some() => return Some(Finding::kept()),
-            Quantity::Any => {
-                let none = || Finding::broken(format!("no call of {tool} meets it"));
-                return Some(unknown().or_else(lost).unwrap_or_else(none));
-            }
-        };
-        Some(match violation {
-            Some(reason) => Finding::broken(reason),
-            None => unknown().or_else(lost).unwrap_or_else(Finding::kept),
+            let arguments = parsed(arguments);
+            Finding::worst(
+                self.conditions
+                    .iter()
+                    .map(|condition| condition.judged(&arguments)),
+            )
+        });
+        if self.calls == Quantity::All {
+            return Some(run.finding_on_calls(tool, calls.collect()));
+        }
+        let not_met = calls.map(|finding| match finding.outcome {
+            Some(true) => Finding::broken("it meets the condition"),
+            Some(false) => Finding::kept(),
+            None => finding,
+        });
+        let none = run.finding_on_calls(tool, not_met.collect());
+        Some(match (self.calls, none.outcome) {
+            (Quantity::Any, Some(true)) => Finding::broken(format!("no call of {tool} meets the condition")),
+            (Quantity::Any, Some(false)) => Finding::kept(),
+            _ => none,
         })
     }
 

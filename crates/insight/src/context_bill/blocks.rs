@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
-use tracer_sdk::format::names::markers;
+use tracer_sdk::format::names::{self, markers};
 
 use crate::conversation::{
     Message, MessagePart, OfferedTool, Speaker, offered_tools, part_label, prompt_messages, unwrapped,
@@ -76,10 +76,12 @@ impl ContextBlock {
     }
 }
 
-/// Returns whether a request names messages that the provider has and the record has not.
-pub(crate) fn is_stored_by_provider(prompt: &Value) -> bool {
+/// Returns whether a call was given more than its record: messages that the provider has, or those that a transcript has
+/// with earlier calls.
+pub(crate) fn is_continued(prompt: &Value, attributes: Option<&Map<String, Value>>) -> bool {
     let is_named = |key: &&str| prompt.get(key).is_some_and(|value| !value.is_null());
-    STORED_BY_PROVIDER.iter().any(is_named)
+    let source = attributes.and_then(|attributes| attributes.get(names::SOURCE.written()));
+    STORED_BY_PROVIDER.iter().any(is_named) || source.is_some_and(|source| source == "transcript")
 }
 
 /// The blocks of a request in the order in which providers cache them: tools, instructions, messages.

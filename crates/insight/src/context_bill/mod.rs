@@ -23,7 +23,7 @@ use crate::cost::CostReport;
 use crate::digest::fingerprint;
 use crate::run_steps::RunSteps;
 pub use blocks::BlockKind;
-pub(crate) use blocks::is_stored_by_provider;
+pub(crate) use blocks::is_continued;
 use blocks::{BYTES_PER_TOKEN, ContextBlock, blocks, is_cut};
 use input_cost::InputCost;
 
@@ -237,7 +237,7 @@ impl BillReader {
         reported: u64,
     ) -> Vec<ContextBlock> {
         let (mut blocks, is_stored) = match payload {
-            Payload::LlmCall { prompt, .. } => (blocks(prompt, attributes), is_stored_by_provider(prompt)),
+            Payload::LlmCall { prompt, .. } => (blocks(prompt, attributes), is_continued(prompt, attributes)),
             _ => (Vec::new(), false),
         };
         let is_message = |block: &ContextBlock| block.kind != BlockKind::ToolDefinition;

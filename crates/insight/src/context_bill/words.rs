@@ -126,7 +126,7 @@ pub(super) fn notes(doubts: &Doubts) -> Vec<String> {
         Some("tokens and cost of a block are estimated: shares of what its calls reported, by the length of its content".to_owned()),
         calls(doubts.without_tokens, "reported no input tokens: not in this bill"),
         calls(doubts.without_content, "recorded without content"),
-        calls(doubts.in_part, "recorded in part: messages were cut, or the provider had them"),
+        calls(doubts.in_part, "recorded in part: messages were cut, or the call continued others"),
         unpriced,
     ]
     .into_iter()

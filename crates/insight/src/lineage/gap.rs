@@ -1,9 +1,9 @@
 //! [`InputGap`]: why the recorded input of a model call is not all that the model was given.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tracer_sdk::format::names::markers;
 
-use crate::context_bill::is_stored_by_provider;
+use crate::context_bill::is_continued;
 use crate::conversation::{Message, MessagePart};
 use crate::text;
 
@@ -11,7 +11,7 @@ use crate::text;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum InputGap {
     NotRecorded,
-    StoredByProvider,
+    Continued,
     /// With the number of the message, from 1.
     Cut(usize),
     Redacted(usize),
@@ -24,12 +24,12 @@ pub(super) enum InputGap {
 
 impl InputGap {
     /// The first gap of an input.
-    pub(super) fn of(prompt: &Value, messages: &[Message]) -> Option<Self> {
+    pub(super) fn of(prompt: &Value, attributes: &Map<String, Value>, messages: &[Message]) -> Option<Self> {
         if messages.is_empty() {
             return Some(Self::NotRecorded);
         }
-        if is_stored_by_provider(prompt) {
-            return Some(Self::StoredByProvider);
+        if is_continued(prompt, Some(attributes)) {
+            return Some(Self::Continued);
         }
         let parts = (1..)
             .zip(messages)
@@ -66,7 +66,7 @@ impl InputGap {
         let step = text::step_ranges(&[step]);
         match self {
             Self::NotRecorded => format!("the input of {step} was not recorded"),
-            Self::StoredByProvider => format!("{step} continued a conversation that the provider has stored"),
+            Self::Continued => format!("{step} continued a conversation whose beginning is not in its input"),
             Self::Cut(message) => {
                 format!("the input of {step} was cut at message {message} when it was recorded")
             }

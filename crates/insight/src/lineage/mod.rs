@@ -14,6 +14,7 @@ mod tests;
 mod words;
 
 use serde::Serialize;
+use serde_json::Map;
 use tracer_runs::RecordError;
 use tracer_sdk::format::TraceId;
 
@@ -137,12 +138,12 @@ impl Lineage {
         }
         let mut reader = LineageReader::new(value);
         if let Some(start) = run.start()? {
-            reader.take(0, &start);
+            reader.take(0, &start, &Map::new());
         }
         for number in 1..=step.unwrap_or(run.len()) {
             if let Some((source, span)) = run.read_step(number)? {
-                let attributes = span.as_ref().map(|span| &span.attributes);
-                reader.take_with(number, &source.record, attributes);
+                let attributes = span.map(|span| span.attributes).unwrap_or_default();
+                reader.take(number, &source.record, &attributes);
             }
             if step.is_none() && reader.is_passed() {
                 break;

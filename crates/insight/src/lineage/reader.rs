@@ -62,6 +62,8 @@ pub struct LineageReader {
     by_content: HashMap<u64, Vec<usize>>,
     calls: Vec<AskingCall>,
     uses: Vec<ValueUse>,
+    /// When the record that is read ended.
+    end: Option<Timestamp>,
 }
 
 impl LineageReader {
@@ -74,6 +76,7 @@ impl LineageReader {
             by_content: HashMap::new(),
             calls: Vec::new(),
             uses: Vec::new(),
+            end: None,
         }
     }
 
@@ -82,21 +85,14 @@ impl LineageReader {
         !self.uses.is_empty()
     }
 
-    /// Takes the record of a step; 0 is the number of the start of the run.
-    pub fn take(&mut self, step: usize, record: &Record) {
-        self.take_with(step, record, None);
-    }
-
-    /// Takes the record of a step with the attributes of its span, which may have the tools that a model was offered.
-    pub(super) fn take_with(
-        &mut self,
-        step: usize,
-        record: &Record,
-        attributes: Option<&Map<String, Value>>,
-    ) {
+    /// Takes the record of a step with the attributes of its span, which may have the tools that a model was offered; 0 is
+    /// the number of the start of the run.
+    pub fn take(&mut self, step: usize, record: &Record, attributes: &Map<String, Value>) {
         if record.is_leftover() || self.needle.is_empty() {
             return;
         }
+        self.end = record.end.or_else(|| record.ts.parse().ok());
+        let at = |kind, name: &str, found| place(step, record, kind, name, found);
         match &record.payload {
             Payload::RunStart { argv, .. } => {
                 let question = record.question().and_then(|question| self.needle.find(question));
@@ -105,7 +101,7 @@ impl LineageReader {
                     .filter_map(|argument| self.needle.find_in_text(argument))
                     .max();
                 if let Some(found) = question.max(argument) {
-                    self.add(step, record, PlaceKind::RunInput, "", found, "");
+                    self.add(at(PlaceKind::RunInput, "", found), "");
                 }
             }
             Payload::LlmCall { prompt, response, .. } => {
@@ -120,7 +116,7 @@ impl LineageReader {
                 let used = self.needle.find(args);
                 if let Some(found) = used.filter(|found| *found > ValueMatch::Part) {
                     self.uses.push(ValueUse {
-                        place: place(step, record, PlaceKind::Arguments, tool_name, found),
+                        place: at(PlaceKind::Arguments, tool_name, found),
                         step,
                         arguments: content(unwrapped(args)),
                         start: record.ts.parse().ok(),
@@ -130,21 +126,15 @@ impl LineageReader {
                 let failure = step_summary::failure(&record.payload)
                     .and_then(|failure| self.needle.find_in_text(&failure.message));
                 if let Some(found) = self.needle.find(result).max(failure) {
-                    let origin = self.add(
-                        step,
-                        record,
-                        PlaceKind::ToolResult,
-                        tool_name,
-                        found,
-                        &value_key(result),
-                    );
+                    let place = at(PlaceKind::ToolResult, tool_name, found);
+                    let origin = self.add(place, &value_key(result));
                     self.origins[origin].is_echo = used.is_some_and(|used| used > ValueMatch::Part);
                 }
             }
             Payload::StateUpdate { state, .. } => {
                 // A state that repeats a model is not the source.
                 if let Some(found) = self.needle.find(state).filter(|_| !self.is_said()) {
-                    self.add(step, record, PlaceKind::State, "", found, "");
+                    self.add(at(PlaceKind::State, "", found), "");
                 }
             }
             _ => {}
@@ -159,24 +149,19 @@ impl LineageReader {
         &mut self,
         step: usize,
         record: &Record,
-        (prompt, attributes): (&Value, Option<&Map<String, Value>>),
+        (prompt, attributes): (&Value, &Map<String, Value>),
         response: &Value,
     ) {
+        let at = |kind, name: &str, found| place(step, record, kind, name, found);
         let messages = prompt_messages(prompt);
         let mut inputs = Vec::new();
-        let mut gap = InputGap::of(prompt, &messages);
-        for tool in offered_tools(prompt, attributes) {
+        let mut gap = InputGap::of(prompt, attributes, &messages);
+        for tool in offered_tools(prompt, Some(attributes)) {
             let definition = serde_json::to_value(&tool).unwrap_or_default();
             gap = gap.or_else(|| InputGap::of_tool(&definition));
             if let Some(found) = self.needle.find(&definition) {
-                inputs.push(self.known_or_new(
-                    step,
-                    record,
-                    PlaceKind::ToolDefinition,
-                    &tool.name,
-                    found,
-                    &definition.to_string(),
-                ));
+                let place = at(PlaceKind::ToolDefinition, &tool.name, found);
+                inputs.push(self.known_or_new(place, &definition.to_string()));
             }
         }
         let mut is_in_messages = false;
@@ -194,9 +179,19 @@ impl LineageReader {
                         let call = asked.iter().find(|(known, ..)| id.is_some() && *known == id);
                         let tool = call.map(|(_, name, _)| name.as_str()).or(name.as_deref());
                         let is_echo = call.is_some_and(|(.., has_value)| *has_value);
-                        inputs.extend(self.result(step, record, (tool, is_echo), found, unwrapped(value)));
+                        let place = at(PlaceKind::ToolResult, tool.unwrap_or_default(), found);
+                        inputs.extend(self.result(place, is_echo, unwrapped(value)));
                     }
-                    _ => inputs.extend(self.message(step, record, message, part, found)),
+                    _ if self.may_be_from(message, found) => {
+                        let kind = match message.speaker() {
+                            Speaker::System => PlaceKind::SystemPrompt,
+                            Speaker::User | Speaker::Tool => PlaceKind::UserMessage,
+                            Speaker::Assistant => PlaceKind::EarlierAnswer,
+                        };
+                        let place = at(kind, &message.label(), found);
+                        inputs.push(self.known_or_new(place, &format!("{part:?}")));
+                    }
+                    _ => {}
                 }
             }
         }
@@ -205,13 +200,7 @@ impl LineageReader {
         }
         let answer = answer_messages(response);
         let mut call = AskingCall {
-            place: place(
-                step,
-                record,
-                PlaceKind::Answer,
-                &steps::name(record),
-                ValueMatch::Verbatim,
-            ),
+            place: at(PlaceKind::Answer, &steps::name(record), ValueMatch::Verbatim),
             step,
             inputs,
             is_answer: false,
@@ -226,16 +215,8 @@ impl LineageReader {
             match part {
                 // The provider ran the tool: the model did not write what it returned.
                 MessagePart::ToolResult { name, value, .. } => {
-                    let tool = name.as_deref().unwrap_or_default();
-                    let origin = self.add(
-                        step,
-                        record,
-                        PlaceKind::ToolResult,
-                        tool,
-                        found,
-                        &value_key(unwrapped(value)),
-                    );
-                    call.inputs.push(origin);
+                    let place = at(PlaceKind::ToolResult, name.as_deref().unwrap_or_default(), found);
+                    call.inputs.push(self.add(place, &value_key(unwrapped(value))));
                     continue;
                 }
                 MessagePart::ToolCall { name, arguments, .. } => {
@@ -250,102 +231,50 @@ impl LineageReader {
     }
 
     /// The origins of a result in an input: the steps that returned it, else itself.
-    fn result(
-        &mut self,
-        step: usize,
-        record: &Record,
-        (tool, is_echo): (Option<&str>, bool),
-        found: ValueMatch,
-        value: &Value,
-    ) -> Vec<usize> {
+    fn result(&mut self, place: ValuePlace, is_echo: bool, value: &Value) -> Vec<usize> {
         let key = value_key(value);
-        if let Some(known) = self.by_content.get(&origin_key(PlaceKind::ToolResult, &key)) {
+        if let Some(known) = self.by_content.get(&origin_key(place.kind, &key)) {
             return known.clone();
         }
         // The program may have changed the result of a step on the way.
         let is_it = |origin: &Origin| {
-            origin.place.kind == PlaceKind::ToolResult && tool.is_none_or(|tool| tool == origin.place.name)
+            origin.place.kind == place.kind && (place.name.is_empty() || place.name == origin.place.name)
         };
         if let Some(nearest) = self.origins.iter().rposition(is_it) {
             return vec![nearest];
         }
-        let origin = self.add(
-            step,
-            record,
-            PlaceKind::ToolResult,
-            tool.unwrap_or_default(),
-            found,
-            &key,
-        );
+        let origin = self.add(place, &key);
         self.origins[origin].is_echo = is_echo;
         vec![origin]
     }
 
-    /// The origin of a text in an input, unless the model said it in this run.
-    fn message(
-        &mut self,
-        step: usize,
-        record: &Record,
-        message: &Message,
-        part: &MessagePart,
-        found: ValueMatch,
-    ) -> Option<usize> {
-        let kind = match message.speaker() {
-            Speaker::System => PlaceKind::SystemPrompt,
-            Speaker::User | Speaker::Tool => PlaceKind::UserMessage,
-            // Of an answer that was not recorded it is not known what it said.
-            // Of a part of something longer it is not known who said it.
-            Speaker::Assistant
-                if found == ValueMatch::Part
-                    || self.is_said()
-                    || self.calls.iter().any(|call| !call.has_answer) =>
-            {
-                return None;
-            }
-            Speaker::Assistant => PlaceKind::EarlierAnswer,
-        };
-        Some(self.known_or_new(step, record, kind, &message.label(), found, &format!("{part:?}")))
+    /// Returns whether a text of a message in an input may be an origin: not where the model said it in this run.
+    fn may_be_from(&self, message: &Message, found: ValueMatch) -> bool {
+        // Of a part of something longer it is not known who said it, nor what an answer said that was not recorded.
+        message.speaker() != Speaker::Assistant
+            || found > ValueMatch::Part && !self.is_said() && self.calls.iter().all(|call| call.has_answer)
     }
 
-    fn known_or_new(
-        &mut self,
-        step: usize,
-        record: &Record,
-        kind: PlaceKind,
-        name: &str,
-        found: ValueMatch,
-        text: &str,
-    ) -> usize {
-        let known = self
-            .by_content
-            .get(&origin_key(kind, text))
-            .and_then(|known| known.first());
-        match known {
+    fn known_or_new(&mut self, place: ValuePlace, text: &str) -> usize {
+        let known = self.by_content.get(&origin_key(place.kind, text));
+        match known.and_then(|known| known.first()) {
             Some(known) => *known,
-            None => self.add(step, record, kind, name, found, text),
+            None => self.add(place, text),
         }
     }
 
-    fn add(
-        &mut self,
-        step: usize,
-        record: &Record,
-        kind: PlaceKind,
-        name: &str,
-        found: ValueMatch,
-        text: &str,
-    ) -> usize {
+    fn add(&mut self, place: ValuePlace, text: &str) -> usize {
         let position = self.origins.len();
-        self.origins.push(Origin {
-            place: place(step, record, kind, name, found),
-            is_echo: false,
-            is_after: self.calls.iter().any(|call| call.is_answer),
-            end: record.end.or_else(|| record.ts.parse().ok()),
-        });
         self.by_content
-            .entry(origin_key(kind, text))
+            .entry(origin_key(place.kind, text))
             .or_default()
             .push(position);
+        self.origins.push(Origin {
+            place,
+            is_echo: false,
+            is_after: self.calls.iter().any(|call| call.is_answer),
+            end: self.end,
+        });
         position
     }
 

@@ -442,7 +442,7 @@ fn sentences_name_source_asker_and_use() {
             "1",
             json!({"page": 1}),
             json!({"n": 1}),
-            "1 is too common to have one source before #6 refund; give more of it, or the step that used it. Nearest: the result of #2 get_customer.",
+            "1 is too common to have one source before #6 refund; give more of it, or the step that used it.",
         ),
         (
             "nowhere",
@@ -559,7 +559,7 @@ fn nothing_is_made_up_where_an_input_is_not_whole() {
         ),
         (
             json!({"previous_response_id": "r1", "input": "go on"}),
-            "#1 continued a conversation that the provider has stored",
+            "#1 continued a conversation whose beginning is not in its input",
         ),
         (
             json!([{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "https://x.test/a.png"}}]}]),
@@ -655,7 +655,7 @@ fn hostile_texts_stay_content() {
         let mut reader = LineageReader::new(&value);
         (0..)
             .zip(&run.records)
-            .for_each(|(step, record)| reader.take(step, record));
+            .for_each(|(step, record)| reader.take(step, record, &serde_json::Map::new()));
         let marked = reader.finish(run.meta.trace_id, None).words().marked();
         assert_eq!(
             marked.matches('⟧').count(),

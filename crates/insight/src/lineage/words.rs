@@ -55,52 +55,42 @@ pub(super) fn sentence(lineage: &Lineage) -> MarkedText {
         })),
         None => text,
     };
-    let places = |text: MarkedText, places: &[ValuePlace]| {
-        let named = places.iter().take(MAX_NAMED).enumerate();
-        let text = named.fold(text, |text, (number, found)| {
-            text.with(if number > 0 { ", and " } else { "" })
-                .and(place(found))
-        });
-        match places.len().saturating_sub(MAX_NAMED) as u64 + lineage.more {
-            0 => text,
-            more => text.with(format!(", and {}", text::counted(more, "more place"))),
-        }
-    };
-    let limits = |text: MarkedText| {
-        lineage
-            .limits
-            .iter()
-            .fold(text, |text, limit| text.with(format!("; {limit}")))
-    };
     let text = match lineage.verdict {
         // Without a model that asked, the order of time alone says nothing of where a program had it from.
-        LineageVerdict::Found if lineage.asked_by.is_none() && lineage.used_by.is_some() => {
-            asked(places(value.with(" was before in "), &lineage.sources))
+        LineageVerdict::Found => {
+            let is_certain = lineage.asked_by.is_some() || lineage.used_by.is_none();
+            let text = value.with(if is_certain {
+                " came from "
+            } else {
+                " was before in "
+            });
+            let sources = lineage.sources.iter().take(MAX_NAMED).enumerate();
+            let text = sources.fold(text, |text, (number, source)| {
+                text.with(if number > 0 { ", and " } else { "" })
+                    .and(place(source))
+            });
+            asked(match lineage.sources.len().saturating_sub(MAX_NAMED) {
+                0 => text,
+                more => text.with(format!(", and {}", text::counted(more as u64, "more place"))),
+            })
         }
-        LineageVerdict::Found => asked(places(value.with(" came from "), &lineage.sources)),
         LineageVerdict::MadeUp => {
             asked(before(value.with(" is in no input")).with(": the model made it up, or derived it"))
         }
-        LineageVerdict::Common => {
-            let text = before(value.with(" is too common to have one source"));
-            let text = text.with("; give more of it, or the step that used it");
-            if lineage.candidates.is_empty() {
-                text
-            } else {
-                places(text.with(". Nearest: "), &lineage.candidates)
-            }
-        }
-        LineageVerdict::NotFound if lineage.candidates.is_empty() => {
-            limits(asked(before(value.with(" was not found verbatim"))))
-        }
+        LineageVerdict::Common => before(value.with(" is too common to have one source"))
+            .with("; give more of it, or the step that used it"),
         LineageVerdict::NotFound => {
-            let text = asked(before(
-                value.with(" was not found verbatim in the recorded input"),
-            ));
-            limits(places(text.with("; it is in "), &lineage.candidates))
+            let where_else = match lineage.candidates.len() as u64 + lineage.more {
+                0 => "",
+                _ => "; it is elsewhere",
+            };
+            let text = value.with(" was not found verbatim in the recorded input");
+            asked(before(text)).with(where_else)
         }
-        LineageVerdict::Absent => limits(value.with(" is in nothing that was recorded of this run")),
+        LineageVerdict::Absent => value.with(" is in nothing that was recorded of this run"),
     };
+    let limits = lineage.limits.iter();
+    let text = limits.fold(text, |text, limit| text.with(format!("; {limit}")));
     text.stopped()
 }
 

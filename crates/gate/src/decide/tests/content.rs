@@ -4,7 +4,7 @@ use rstest::rstest;
 use serde_json::json;
 use tracer_insight::profile::{Metric, MissingSpans, RunProfile};
 use tracer_sdk::format::names::markers;
-use tracer_sdk::format::{OtherMarks, Payload};
+use tracer_sdk::format::{OtherMarks, Payload, SpanRecord};
 use tracer_sdk::testing::{Captured, capture};
 use tracer_sdk::{llm_call, tool_call};
 
@@ -35,9 +35,19 @@ fn trial(run: &Captured<()>, policy: &Policy, missing: bool, output: &dyn TrialO
         spans: None,
         reason: "the log was cut".to_owned(),
     });
+    let attributes: Vec<_> = run
+        .records
+        .iter()
+        .map(|record| {
+            let is_its = |span: &&SpanRecord| span.span_id.to_string() == record.event_id;
+            let span = run.spans.iter().find(is_its);
+            span.map(|span| span.attributes.clone()).unwrap_or_default()
+        })
+        .collect();
     let findings = policy.findings(&RunContent {
         meta: &run.meta,
         records: &run.records,
+        attributes: &attributes,
         profile: &profile,
         trial: output,
     });
@@ -113,12 +123,12 @@ fn judged(policy: &Policy, trial: Trial) -> (Option<Verdict>, String) {
 #[case::no_call(
     "tool_arguments: {tool: refund, where: /amount == 35, calls: none}",
     Some(false),
-    "call 2 of refund meets it"
+    "call 2 of refund: it meets the condition"
 )]
 #[case::not_any_call(
     "tool_arguments: {tool: refund, where: /amount == 1, calls: any}",
     Some(false),
-    "no call of refund meets it"
+    "no call of refund meets the condition"
 )]
 #[case::every_item(
     "tool_arguments: {tool: refund, where: '/items/*/sku ~ ^[ab]-\\d$'}",
@@ -148,7 +158,7 @@ fn judged(policy: &Policy, trial: Trial) -> (Option<Verdict>, String) {
 #[case::not_recorded(
     "tool_arguments: {tool: notify, where: {required: [to]}}",
     None,
-    "the arguments of call 1 of notify were not recorded in full"
+    "call 1 of notify: its arguments were not recorded in full"
 )]
 #[case::answer_is_json("output: {json_schema: {required: [refunded]}}", Some(true), "")]
 #[case::answer_of_another_schema(
@@ -221,6 +231,18 @@ fn grounded_arguments_come_from_an_input(
     let (verdict, seen) = judged(&mistyped, trial(&run, &mistyped, false, &NoOutput));
     assert_eq!(verdict.unwrap().passed(), None, "{seen}");
     assert!(seen.contains("no call of refund has /order_ids"), "{seen}");
+}
+
+#[test]
+fn a_tool_that_stands_in_attributes_alone_is_an_input() {
+    let policy = policy(1, "grounded_arguments: {tool: refund, path: order_id}");
+    let mut run = refund_of("ZX-4711", Some("Refund my last order, please"));
+    let tools = json!([{"name": "refund", "description": "Refunds an order such as ZX-4711"}]).to_string();
+    for span in &mut run.spans {
+        span.set("gen_ai.tool.definitions", tools.as_str());
+    }
+    let (verdict, seen) = judged(&policy, trial(&run, &policy, false, &NoOutput));
+    assert_eq!(verdict.unwrap().passed(), Some(true), "{seen}");
 }
 
 /// Missing spans decide nothing that they could have changed.
