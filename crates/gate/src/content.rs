@@ -8,6 +8,8 @@ use tracer_insight::profile::RunProfile;
 use tracer_sdk::format::names::markers;
 use tracer_sdk::format::{Payload, Record, RunMeta};
 
+use crate::phrase::Phrase;
+
 /// A run with everything that it recorded, and access to what its trial left.
 pub struct RunContent<'a> {
     /// Its metadata.
@@ -45,13 +47,13 @@ pub struct NoOutput;
 
 impl TrialOutput for NoOutput {}
 
-/// Outcome of a check of content in one run.
+/// Outcome of an invariant in one run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Finding {
     /// The run keeps the check; null where that is not known.
     pub outcome: Option<bool>,
-    /// The reason why the run breaks it, or why the outcome is unknown; empty when it keeps it. Values of the run are not quoted.
-    pub reason: String,
+    /// The reason why the run breaks it, or why the outcome is unknown; of a run that keeps it a remark, or nothing.
+    pub reason: Phrase,
     /// Score that a command gave.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
@@ -67,9 +69,9 @@ impl Finding {
         }
     }
 
-    /// Outcome of a check that is broken.
+    /// Outcome of a check that is broken. A text counts as a value from elsewhere.
     #[must_use]
-    pub fn broken(reason: impl Into<String>) -> Self {
+    pub fn broken(reason: impl Into<Phrase>) -> Self {
         Self {
             outcome: Some(false),
             reason: reason.into(),
@@ -79,7 +81,7 @@ impl Finding {
 
     /// Outcome that the run does not show.
     #[must_use]
-    pub fn unknown(reason: impl Into<String>) -> Self {
+    pub fn unknown(reason: impl Into<Phrase>) -> Self {
         Self {
             reason: reason.into(),
             ..Self::default()
@@ -99,6 +101,18 @@ impl Finding {
             Some(true) => 2,
         });
         worst.unwrap_or_else(Self::kept)
+    }
+
+    /// Outcome of a property that a missing span may break.
+    pub(crate) fn unless_missing(run: &RunProfile, is_kept: bool, reason: Phrase) -> Self {
+        if is_kept && run.missing.is_some() {
+            return Self::default();
+        }
+        Self {
+            outcome: Some(is_kept),
+            reason,
+            score: None,
+        }
     }
 }
 
@@ -129,7 +143,7 @@ impl RunContent<'_> {
         let lost =
             may_be_lost.then(|| Finding::unknown(format!("calls of {tool} may be missing from the trace")));
         let findings = (1..).zip(findings).map(|(call, finding)| Finding {
-            reason: format!("call {call} of {tool}: {}", finding.reason),
+            reason: format!("call {call} of {tool}: {}", finding.reason.plain()).into(),
             ..finding
         });
         let worst = Finding::worst(findings.chain(lost));

@@ -46,7 +46,7 @@ pub use range::AllowedRange;
 pub use report::{
     BaselineChanges, CheckResult, DistributionalEvidence, Evidence, GateDetails, InputFile,
     InvariantEvidence, Judgement, MeasuredEvidence, Report, ReportedTrial, SampleRange, StatisticalEvidence,
-    StopReason, TrialTools,
+    StopReason,
 };
 pub use trial::{FailureReason, ProcessExit, Trial, TrialFailure};
 pub use verdict::{CheckKind, CheckMode, Direction, Verdict};

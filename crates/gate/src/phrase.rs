@@ -1,5 +1,7 @@
 //! A phrase of our own words and of values from elsewhere, which every surface shows in its own safe way.
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::markdown;
 use tracer_insight::text;
@@ -7,10 +9,33 @@ use tracer_insight::text;
 /// A longer value is cut in a phrase.
 const MAX_VALUE_LENGTH: usize = 80;
 
-/// Words and values in the order in which they are read.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+/// Words and values in the order in which they are read; in JSON their text.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(into = "String")]
+#[schemars(with = "String")]
 pub struct Phrase {
     parts: Vec<PhrasePart>,
+}
+
+impl From<Phrase> for String {
+    fn from(phrase: Phrase) -> Self {
+        phrase.parts.into_iter().map(|part| part.text).collect()
+    }
+}
+
+impl From<String> for Phrase {
+    fn from(value: String) -> Self {
+        if value.is_empty() {
+            return Self::default();
+        }
+        Self::value(value)
+    }
+}
+
+impl From<&str> for Phrase {
+    fn from(value: &str) -> Self {
+        value.to_owned().into()
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -2,11 +2,11 @@
 
 use tracer_insight::profile::{Metric, MetricUnit};
 
+use super::findings::{Findings, counts_at_all, judged_run};
 use super::invariant;
-use super::outcomes::{Outcomes, counts_at_all, judged_run};
 use super::plan::{Planned, plan};
 use super::rule::{JudgedTrials, count};
-use crate::policy::{Policy, PolicyError, Rule};
+use crate::policy::{Policy, PolicyError};
 use crate::{Baseline, CheckKind, CheckMode, CheckResult, Judgement, StopReason, Trial, Verdict};
 
 /// A policy and a baseline, checked against each other before the first trial is paid for (gate, *Refusals*).
@@ -107,25 +107,25 @@ impl<'a> Gate<'a> {
         if trials.iter().any(is_failed) {
             return Some(StopReason::AgentProcessFailure);
         }
-        let outcomes = self.outcomes(trials);
+        let findings = self.findings(trials);
         let left = self.policy.trials.saturating_sub(count(trials.len()));
         let gating = || self.checks.iter().filter(|planned| planned.is_gating());
         // A violated invariant stops a gate whatever is left.
         let is_violated = |planned: &Planned<'_>| {
             planned.check.rule.kind() == CheckKind::Invariant
-                && self.must_fail(planned, trials, &outcomes, left)
+                && self.must_fail(planned, trials, &findings, left)
         };
         if gating().any(is_violated) {
             return Some(StopReason::InvariantViolation);
         }
         // FAIL is the only verdict that can be known early: any trial that is left could crash.
-        let is_decided = left > 0 && gating().any(|planned| self.must_fail(planned, trials, &outcomes, left));
+        let is_decided = left > 0 && gating().any(|planned| self.must_fail(planned, trials, &findings, left));
         is_decided.then_some(StopReason::VerdictDecided)
     }
 
-    fn must_fail(&self, planned: &Planned<'_>, trials: &[Trial], outcomes: &Outcomes, left: u32) -> bool {
+    fn must_fail(&self, planned: &Planned<'_>, trials: &[Trial], findings: &Findings, left: u32) -> bool {
         let rule = planned.check.rule.judge();
-        rule.must_fail(&self.judged(planned, trials, outcomes), left)
+        rule.must_fail(&self.judged(planned, trials, findings), left)
     }
 
     /// Decides about these trials.
@@ -144,12 +144,12 @@ impl<'a> Gate<'a> {
     /// ```
     #[must_use]
     pub fn judge(&self, trials: &[Trial]) -> Judgement {
-        let outcomes = self.outcomes(trials);
+        let findings = self.findings(trials);
         let mut checks = vec![self.agent_process(trials)];
         checks.extend(
             self.checks
                 .iter()
-                .filter_map(|planned| self.row(planned, trials, &outcomes)),
+                .filter_map(|planned| self.row(planned, trials, &findings)),
         );
 
         let is_short = count(trials.len()) < self.policy.trials;
@@ -162,14 +162,14 @@ impl<'a> Gate<'a> {
         Judgement {
             verdict,
             checks,
-            invariants: outcomes.by_trial,
+            findings: findings.by_trial,
             trials_planned: self.policy.trials,
             stop_reason: stopped.or(interrupted.then_some(StopReason::Interrupted)),
         }
     }
 
-    fn outcomes(&self, trials: &[Trial]) -> Outcomes {
-        Outcomes::new(self.policy, self.baseline, &self.checks, trials)
+    fn findings(&self, trials: &[Trial]) -> Findings {
+        Findings::new(self.policy, self.baseline, &self.checks, trials)
     }
 
     /// The trials as the rule of a check sees them.
@@ -177,7 +177,7 @@ impl<'a> Gate<'a> {
         &self,
         planned: &'b Planned<'_>,
         trials: &[Trial],
-        outcomes: &Outcomes,
+        findings: &Findings,
     ) -> JudgedTrials<'b> {
         let values = |metric: &Metric| {
             let value = |trial: &Trial| judged_run(trial).and_then(|_| trial.bounds(metric));
@@ -188,24 +188,19 @@ impl<'a> Gate<'a> {
             method: self.policy.decision,
             values: planned.metric.as_ref().map(values).unwrap_or_default(),
             sample: planned.sample.as_deref(),
-            outcomes: outcomes.successes.clone(),
-            tools: Vec::new(),
+            outcomes: findings.successes.clone(),
             is_rate_free: !self.policy.judged_by_rate.is_empty(),
         };
-        if let Rule::Invariant(rule) = &planned.check.rule {
-            judged.outcomes = outcomes.of(planned.name());
-            judged.tools = trials
-                .iter()
-                .filter_map(|trial| invariant::tools_against(&**rule, trial, self.baseline))
-                .collect();
+        if planned.check.rule.kind() == CheckKind::Invariant {
+            judged.outcomes = findings.of(planned.name());
         }
         judged
     }
 
     /// The row of one check; `None` when it lacks the sample that it needs.
-    fn row(&self, planned: &Planned<'_>, trials: &[Trial], outcomes: &Outcomes) -> Option<CheckResult> {
+    fn row(&self, planned: &Planned<'_>, trials: &[Trial], findings: &Findings) -> Option<CheckResult> {
         let rule = &planned.check.rule;
-        let judged = self.judged(planned, trials, outcomes);
+        let judged = self.judged(planned, trials, findings);
         let mut decision = rule.judge().decide(&judged)?;
         // The known part of a cost may be too much already; it never shows that the cost is low enough.
         let is_cost = planned

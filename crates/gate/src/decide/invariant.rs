@@ -2,16 +2,12 @@
 
 use std::sync::Arc;
 
-use super::outcomes::judged_run;
 use super::plan::Planner;
 use super::rule::{Decision, Describe, Judge, JudgedTrials, Words};
-use crate::invariants::{self, Invariant, InvariantSpec};
+use crate::invariants::Invariant;
 use crate::phrase::Phrase;
 use crate::policy::{Check, PolicyMistake};
-use crate::{
-    Baseline, CheckMode, CheckResult, Evidence, InvariantEvidence, Report, ReportedTrial, Trial, TrialTools,
-    Verdict,
-};
+use crate::{CheckMode, CheckResult, Evidence, InvariantEvidence, Report, ReportedTrial, Verdict};
 
 impl Judge for Arc<dyn Invariant> {
     fn plan(
@@ -46,17 +42,6 @@ impl Judge for Arc<dyn Invariant> {
     }
 }
 
-/// The tools by which a trial breaks an invariant.
-pub(super) fn tools_against(
-    rule: &dyn Invariant,
-    trial: &Trial,
-    baseline: Option<&Baseline>,
-) -> Option<TrialTools> {
-    let tools = rule.tools_against(judged_run(trial)?, baseline);
-    let trial = trial.number;
-    (!tools.is_empty()).then_some(TrialTools { trial, tools })
-}
-
 /// The decision on a property of each trial.
 pub(super) fn decision(trials: &JudgedTrials<'_>, description: String) -> Decision {
     let violations = trials.count(Some(false));
@@ -72,7 +57,6 @@ pub(super) fn decision(trials: &JudgedTrials<'_>, description: String) -> Decisi
         evidence: Evidence::Invariant(InvariantEvidence {
             violations,
             description,
-            tools: trials.tools.clone(),
         }),
         unknown: trials.undecided(),
     }
@@ -82,60 +66,41 @@ impl Describe for InvariantEvidence {
     fn describe(&self, check: &CheckResult, report: &Report) -> Words {
         let against: Vec<u32> = check.violating_trials().collect();
         let all = report.trials.len() as u64;
-        // `agent_process` is none of them.
-        let spec = invariants::find(&check.name);
-        let seen = match against.first() {
-            None if check.unknown_trials.is_empty() => {
-                Phrase::words(kept(all)).followed_by(spec.map(|spec| (spec.kept)(report)).unwrap_or_default())
+        let reason_in = |trials: &[u32]| {
+            let mut told = report.trials.iter().filter(|trial| trials.contains(&trial.trial));
+            told.find_map(|trial| reason(check, trial))
+        };
+        let (words, reason) = match against.as_slice() {
+            [] if check.unknown_trials.is_empty() => {
+                let remark = report.trials.iter().find_map(|trial| finding(check, trial));
+                (kept(all), remark)
             }
-            None => {
-                let is_unknown = |trial: &&ReportedTrial| check.unknown_trials.contains(&trial.trial);
-                let unknown: Vec<&ReportedTrial> = report.trials.iter().filter(is_unknown).collect();
-                Phrase::words("not known whether it was kept")
-                    .followed_by(spec.map(|spec| (spec.unknown)(&unknown)).unwrap_or_default())
-                    .followed_by(
-                        unknown
-                            .iter()
-                            .find_map(|trial| finding(check, trial))
-                            .map_or_else(Phrase::default, |reason| Phrase::words(": ").followed_by(reason)),
-                    )
-            }
-            Some(first) => {
-                let trial = report.trials.iter().find(|trial| trial.trial == *first);
-                let how = trial
-                    .map(|trial| self.how_broken(spec, check, trial))
-                    .unwrap_or_default();
-                let broken = Phrase::words(broken(against.len(), all));
-                if how.is_empty() {
-                    broken
-                } else {
-                    broken.and(": ").followed_by(how)
-                }
-            }
+            [] => (
+                "not known whether it was kept".to_owned(),
+                reason_in(&check.unknown_trials),
+            ),
+            [first, ..] => (broken(against.len(), all), reason_in(&[*first])),
+        };
+        let seen = Phrase::words(words);
+        let seen = match reason {
+            Some(reason) => seen.and(": ").followed_by(reason),
+            None => seen,
         };
         (Phrase::value(self.description.clone()), seen, against)
     }
 }
 
-impl InvariantEvidence {
-    /// Explains how a trial broke the invariant.
-    fn how_broken(&self, spec: Option<&InvariantSpec>, check: &CheckResult, trial: &ReportedTrial) -> Phrase {
-        if let Some(failure) = &trial.failure {
-            return Phrase::value(failure.to_string());
-        }
-        if let Some(reason) = finding(check, trial) {
-            return reason;
-        }
-        let tools = self.tools.iter().find(|broken| broken.trial == trial.trial);
-        let tools = tools.map_or(&[][..], |broken| &broken.tools);
-        spec.map(|spec| (spec.broken)(trial, tools)).unwrap_or_default()
-    }
+/// Why a trial did not keep an invariant.
+fn reason(check: &CheckResult, trial: &ReportedTrial) -> Option<Phrase> {
+    let failure = trial.failure.as_ref();
+    let failure = failure.map(|failure| Phrase::value(failure.to_string()));
+    failure.or_else(|| finding(check, trial))
 }
 
-/// The reason of a finding on content.
+/// The words of a finding.
 fn finding(check: &CheckResult, trial: &ReportedTrial) -> Option<Phrase> {
     let reason = &trial.findings.get(&check.name)?.reason;
-    (!reason.is_empty()).then(|| Phrase::value(reason.as_str()))
+    (!reason.is_empty()).then(|| reason.clone())
 }
 
 fn kept(trials: u64) -> String {

@@ -4,10 +4,10 @@
 //! Each kind of rule is one file, an implementation of `Judge`: plan, decision, early failure; and its evidence in words.
 
 mod distributional;
+mod findings;
 mod gate;
 mod invariant;
 mod measured;
-mod outcomes;
 mod plan;
 mod rule;
 mod statistical;

@@ -6,7 +6,7 @@ use super::plan::Planner;
 use crate::phrase::Phrase;
 use crate::policy::{Check, PolicyMistake, Rule};
 use crate::statistics::IntervalMethod;
-use crate::{CheckMode, CheckResult, Evidence, Report, TrialTools, Verdict};
+use crate::{CheckMode, CheckResult, Evidence, Report, Verdict};
 
 /// A rule of a policy; one implementation per kind.
 pub(super) trait Judge {
@@ -79,8 +79,6 @@ pub(super) struct JudgedTrials<'a> {
     pub(super) sample: Option<&'a [f64]>,
     /// Each trial keeps the invariant, or all of them; `None` where it does not hold enough evidence.
     pub(super) outcomes: Vec<Option<bool>>,
-    /// The tools that break the invariant.
-    pub(super) tools: Vec<TrialTools>,
     /// A trial can fail without failing the gate.
     pub(super) is_rate_free: bool,
 }

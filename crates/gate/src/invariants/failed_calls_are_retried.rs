@@ -5,8 +5,8 @@ use tracer_insight::profile::RunProfile;
 
 use super::tools::AllowedTools;
 use super::{Invariant, InvariantSpec};
-use crate::Baseline;
 use crate::phrase::Phrase;
+use crate::{Baseline, Finding};
 
 #[derive(Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -18,27 +18,31 @@ struct FailedCallsAreRetried {
 }
 
 pub(super) const SPEC: InvariantSpec =
-    InvariantSpec::new::<FailedCallsAreRetried>("failed_calls_are_retried", |_, tools| {
-        Phrase::words("no successful call after the failed one of ").and_value(tools.join(", "))
-    });
+    InvariantSpec::new::<FailedCallsAreRetried>("failed_calls_are_retried");
 
 impl Invariant for FailedCallsAreRetried {
-    fn outcome(&self, run: &RunProfile, baseline: Option<&Baseline>) -> Option<bool> {
-        let is_kept = self.tools_against(run, baseline).is_empty();
+    fn finding(&self, run: &RunProfile, _: Option<&Baseline>) -> Finding {
+        let failed = run.unrecovered_calls.iter();
+        let failed: Vec<&str> = failed
+            .filter(|name| !self.allow.matches(name))
+            .map(String::as_str)
+            .collect();
         // A missing span may be the retry, and a retry whose end was not seen may have failed.
         let mut perhaps = run.perhaps_recovered_calls.iter();
-        let is_known = !is_kept || perhaps.all(|name| self.allow.matches(name));
-        (is_known && run.missing.is_none()).then_some(is_kept)
+        let is_known = !failed.is_empty() || perhaps.all(|name| self.allow.matches(name));
+        if !is_known || run.missing.is_some() {
+            return Finding::default();
+        }
+        if failed.is_empty() {
+            return Finding::kept();
+        }
+        let reason = Phrase::words("no successful call after the failed one of ");
+        Finding::broken(reason.and_value(failed.join(", ")))
     }
 
     fn description(&self) -> String {
         let but = self.allow.words();
         format!("each failed call is followed by a successful one of the same tool or of a model{but}")
-    }
-
-    fn tools_against(&self, run: &RunProfile, _: Option<&Baseline>) -> Vec<String> {
-        let failed = run.unrecovered_calls.iter();
-        failed.filter(|name| !self.allow.matches(name)).cloned().collect()
     }
 
     fn can_fail(&self) -> bool {

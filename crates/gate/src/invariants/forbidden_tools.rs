@@ -4,7 +4,7 @@ use serde::Deserialize;
 use tracer_insight::profile::RunProfile;
 
 use super::{Invariant, InvariantSpec, tools};
-use crate::Baseline;
+use crate::{Baseline, Finding};
 
 #[derive(Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -15,16 +15,16 @@ struct ForbiddenTools {
     none_of: Vec<String>,
 }
 
-pub(super) const SPEC: InvariantSpec = InvariantSpec::new::<ForbiddenTools>("forbidden_tools", tools::called);
+pub(super) const SPEC: InvariantSpec = InvariantSpec::new::<ForbiddenTools>("forbidden_tools");
 
 impl Invariant for ForbiddenTools {
     fn description(&self) -> String {
         format!("none of these tools is called: {}", self.none_of.join(", "))
     }
 
-    fn tools_against(&self, run: &RunProfile, _: Option<&Baseline>) -> Vec<String> {
+    fn finding(&self, run: &RunProfile, _: Option<&Baseline>) -> Finding {
         let is_forbidden = |tool: &&String| self.none_of.contains(tool);
-        run.tools_in_any_reading().filter(is_forbidden).cloned().collect()
+        tools::called(run, run.tools_in_any_reading().filter(is_forbidden))
     }
 
     fn can_fail(&self) -> bool {

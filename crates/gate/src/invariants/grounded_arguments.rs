@@ -33,7 +33,8 @@ fn path<'de, D: Deserializer<'de>>(deserializer: D) -> Result<JsonPointer, D::Er
         .ok_or_else(|| D::Error::custom("must name an argument"))
 }
 
-pub(super) const SPEC: InvariantSpec = InvariantSpec::of_content::<GroundedArguments>("grounded_arguments");
+pub(super) const SPEC: InvariantSpec =
+    InvariantSpec::new::<GroundedArguments>("grounded_arguments").labelled();
 
 impl GroundedArguments {
     /// Verdict on the origin of a value of the call that is the record at `place`.
@@ -56,7 +57,7 @@ impl Invariant for GroundedArguments {
         true
     }
 
-    fn finding(&self, run: &RunContent<'_>) -> Option<Finding> {
+    fn content_finding(&self, run: &RunContent<'_>) -> Finding {
         let (tool, path) = (&self.tool, &self.path);
         let mut has_values = false;
         let judged = run.calls_of(tool).map(|(place, args)| {
@@ -77,9 +78,9 @@ impl Invariant for GroundedArguments {
         let is_absent = !judged.is_empty() && !has_values;
         let finding = run.finding_on_calls(tool, judged);
         if is_absent && finding.outcome == Some(true) {
-            return Some(Finding::unknown(format!("no call of {tool} has {path}")));
+            return Finding::unknown(format!("no call of {tool} has {path}"));
         }
-        Some(finding)
+        finding
     }
 
     fn description(&self) -> String {

@@ -23,9 +23,8 @@ use serde::de::{DeserializeOwned, Deserializer, Error as _};
 use serde_json::Value;
 use tracer_insight::profile::RunProfile;
 
+use crate::Baseline;
 use crate::content::{Finding, RunContent};
-use crate::phrase::Phrase;
-use crate::{Baseline, Report, ReportedTrial};
 
 /// All invariants, in the order in which a hint names them.
 pub(crate) const INVARIANTS: [InvariantSpec; 12] = [
@@ -48,9 +47,15 @@ pub(crate) type PathError = serde_path_to_error::Error<serde_json::Error>;
 
 /// A property of one trial, with the keys that a policy gives it (gate, *Invariants*).
 pub trait Invariant: Debug + Send + Sync {
-    /// Finding on the content of a run; `None` of a check that its profile suffices for.
-    fn finding(&self, _: &RunContent<'_>) -> Option<Finding> {
-        None
+    /// Finding in a run, by its profile. Missing spans leave it unknown: a forbidden call may be among them, and a
+    /// required one, too.
+    fn finding(&self, _: &RunProfile, _: Option<&Baseline>) -> Finding {
+        Finding::default()
+    }
+
+    /// Finding in the content of a run, where it needs that.
+    fn content_finding(&self, _: &RunContent<'_>) -> Finding {
+        Finding::default()
     }
 
     /// Checks if it judges the content of runs.
@@ -68,18 +73,8 @@ pub trait Invariant: Debug + Send + Sync {
         None
     }
 
-    /// Outcome in a run, by its profile. Missing spans leave it unknown: a forbidden call may be among them, and a required one, too.
-    fn outcome(&self, run: &RunProfile, baseline: Option<&Baseline>) -> Option<bool> {
-        unless_missing(run, self.tools_against(run, baseline).is_empty())
-    }
-
     /// The demand in words.
     fn description(&self) -> String;
-
-    /// The tools by which a run breaks it: called and not allowed, or required and not called.
-    fn tools_against(&self, _: &RunProfile, _: Option<&Baseline>) -> Vec<String> {
-        Vec::new()
-    }
 
     /// Checks if it compares with a baseline.
     fn needs_baseline(&self) -> bool {
@@ -97,7 +92,7 @@ pub trait Invariant: Debug + Send + Sync {
     }
 }
 
-/// An entry of the table of invariants: name, keys, and words of a report about it.
+/// An entry of the table of invariants: name and keys.
 pub(crate) struct InvariantSpec {
     /// The metric as a policy names it.
     pub(crate) name: &'static str,
@@ -107,36 +102,18 @@ pub(crate) struct InvariantSpec {
     pub(crate) read: fn(&Value) -> Result<Arc<dyn Invariant>, PathError>,
     /// The schema of the keys.
     pub(crate) schema: fn(&mut schemars::SchemaGenerator) -> schemars::Schema,
-    /// Explains how a trial broke it; the tools are those of its evidence.
-    pub(crate) broken: fn(&ReportedTrial, &[String]) -> Phrase,
-    /// Adds to the words of a check that all trials kept.
-    pub(crate) kept: fn(&Report) -> Phrase,
-    /// Explains why the outcome of these trials is unknown.
-    pub(crate) unknown: fn(&[&ReportedTrial]) -> Phrase,
 }
 
 impl InvariantSpec {
-    /// The entry of an invariant; `broken` explains how a trial broke it.
     const fn new<T: Invariant + DeserializeOwned + schemars::JsonSchema + 'static>(
         name: &'static str,
-        broken: fn(&ReportedTrial, &[String]) -> Phrase,
     ) -> Self {
         Self {
             name,
             is_labelled: false,
             read: |keys| Ok(Arc::new(serde_path_to_error::deserialize::<_, T>(keys)?)),
             schema: T::json_schema,
-            broken,
-            kept: |_| Phrase::default(),
-            unknown: |_| Phrase::default(),
         }
-    }
-
-    /// The entry of an invariant on the content of runs, whose findings say how it was broken.
-    const fn of_content<T: Invariant + DeserializeOwned + schemars::JsonSchema + 'static>(
-        name: &'static str,
-    ) -> Self {
-        Self::new::<T>(name, |_, _| Phrase::default()).labelled()
     }
 
     const fn labelled(mut self) -> Self {
@@ -153,11 +130,6 @@ pub(crate) fn find(name: &str) -> Option<&'static InvariantSpec> {
         spec.name == name || spec.is_labelled && spec.name == kind && !label.is_empty()
     };
     TABLE.iter().find(is_named)
-}
-
-/// The outcome of a property that a missing span may break.
-fn unless_missing(run: &RunProfile, is_kept: bool) -> Option<bool> {
-    (!is_kept || run.missing.is_none()).then_some(is_kept)
 }
 
 /// Reads `require`, which may only be `true` where a property has no opposite.

@@ -3,9 +3,9 @@
 use serde::Deserialize;
 use tracer_insight::profile::RunProfile;
 
-use super::{Invariant, InvariantSpec, only_true, unless_missing, yes};
-use crate::Baseline;
+use super::{Invariant, InvariantSpec, only_true, yes};
 use crate::phrase::Phrase;
+use crate::{Baseline, Finding};
 
 #[derive(Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -16,15 +16,15 @@ struct NoGuardrails {
     _require: bool,
 }
 
-pub(super) const SPEC: InvariantSpec =
-    InvariantSpec::new::<NoGuardrails>("no_guardrails", |trial, _| match trial.guardrail_stops.first() {
-        Some(stop) => Phrase::value(&stop.error_type),
-        None => Phrase::default(),
-    });
+pub(super) const SPEC: InvariantSpec = InvariantSpec::new::<NoGuardrails>("no_guardrails");
 
 impl Invariant for NoGuardrails {
-    fn outcome(&self, run: &RunProfile, _: Option<&Baseline>) -> Option<bool> {
-        unless_missing(run, run.guardrail_stops.is_empty())
+    fn finding(&self, run: &RunProfile, _: Option<&Baseline>) -> Finding {
+        let stop = run.guardrail_stops.first();
+        let reason = stop
+            .map(|stop| Phrase::value(&stop.error_type))
+            .unwrap_or_default();
+        Finding::unless_missing(run, stop.is_none(), reason)
     }
 
     fn description(&self) -> String {

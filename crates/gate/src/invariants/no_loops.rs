@@ -2,11 +2,10 @@
 
 use serde::Deserialize;
 use tracer_insight::profile::{RepeatedCalls, RunProfile};
-use tracer_insight::text;
 
-use super::{Invariant, InvariantSpec, only_true, unless_missing, yes};
+use super::{Invariant, InvariantSpec, only_true, yes};
 use crate::phrase::Phrase;
-use crate::{Baseline, Report, ReportedTrial};
+use crate::{Baseline, Finding};
 
 #[derive(Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -20,22 +19,26 @@ struct NoLoops {
     shape: bool,
 }
 
-pub(super) const SPEC: InvariantSpec = InvariantSpec {
-    kept: harmless_warnings,
-    unknown: unknown_repeats,
-    ..InvariantSpec::new::<NoLoops>("no_loops", |trial, _| match trial.repeats.first() {
-        Some(repeats) => words(repeats),
-        // The rule of shapes.
-        None => Phrase::words("the agent wrote a loop warning"),
-    })
-};
+pub(super) const SPEC: InvariantSpec = InvariantSpec::new::<NoLoops>("no_loops");
 
 impl Invariant for NoLoops {
-    fn outcome(&self, run: &RunProfile, _: Option<&Baseline>) -> Option<bool> {
-        if self.shape {
-            return unless_missing(run, !run.has_repeated_shapes());
-        }
-        unless_missing(run, !run.has_looped()?)
+    fn finding(&self, run: &RunProfile, _: Option<&Baseline>) -> Finding {
+        let has_looped = if self.shape {
+            Some(run.has_repeated_shapes())
+        } else {
+            run.has_looped()
+        };
+        let reason = match (has_looped, run.repeats.first()) {
+            (None, _) => return Finding::unknown(unknown_repeats(run)),
+            (Some(true), Some(repeats)) => words(repeats),
+            // The rule of shapes.
+            (Some(true), None) => Phrase::words("the agent wrote a loop warning"),
+            (Some(false), _) if run.harmless_warnings > 0 => {
+                Phrase::words("loop warnings ignored, arguments differ")
+            }
+            (Some(false), _) => Phrase::default(),
+        };
+        Finding::unless_missing(run, has_looped == Some(false), reason)
     }
 
     fn description(&self) -> String {
@@ -54,27 +57,11 @@ fn words(repeats: &RepeatedCalls) -> Phrase {
     ))
 }
 
-/// Loop warnings that fail nothing: their calls have different arguments.
-fn harmless_warnings(report: &Report) -> Phrase {
-    match report.trials.iter().map(|trial| trial.harmless_warnings).sum() {
-        0 => Phrase::default(),
-        warnings => {
-            let warnings = text::counted(warnings, "loop warning");
-            Phrase::words(format!(", {warnings} ignored: arguments differ"))
-        }
-    }
-}
-
 /// Repeated calls with unknown arguments, and what to record.
-fn unknown_repeats(trials: &[&ReportedTrial]) -> Phrase {
-    let hint = "record arguments or results to decide";
-    match trials.iter().find_map(|trial| trial.unknown_repeats.first()) {
-        Some(repeats) => Phrase::words(": ")
-            .followed_by(words(repeats))
-            .and(format!(", {hint}")),
-        None if trials.iter().any(|trial| trial.open_warnings > 0) => {
-            Phrase::words(format!(": the agent wrote a loop warning, {hint}"))
-        }
-        None => Phrase::default(),
-    }
+fn unknown_repeats(run: &RunProfile) -> Phrase {
+    let what = match run.unknown_repeats.first() {
+        Some(repeats) => words(repeats),
+        None => Phrase::words("the agent wrote a loop warning"),
+    };
+    what.and(", record arguments or results to decide")
 }

@@ -5,7 +5,7 @@ use tracer_insight::profile::RunProfile;
 
 use super::tools::AllowedTools;
 use super::{Invariant, InvariantSpec, tools};
-use crate::Baseline;
+use crate::{Baseline, Finding};
 
 #[derive(Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -16,7 +16,7 @@ struct NoNewTools {
     allow: AllowedTools,
 }
 
-pub(super) const SPEC: InvariantSpec = InvariantSpec::new::<NoNewTools>("no_new_tools", tools::called);
+pub(super) const SPEC: InvariantSpec = InvariantSpec::new::<NoNewTools>("no_new_tools");
 
 impl Invariant for NoNewTools {
     fn description(&self) -> String {
@@ -24,10 +24,10 @@ impl Invariant for NoNewTools {
         format!("no tool is called that the baseline does not know{but}")
     }
 
-    fn tools_against(&self, run: &RunProfile, baseline: Option<&Baseline>) -> Vec<String> {
+    fn finding(&self, run: &RunProfile, baseline: Option<&Baseline>) -> Finding {
         let known = baseline.map(Baseline::known_tools).unwrap_or_default();
         let is_new = |tool: &&String| !known.contains(tool.as_str()) && !self.allow.matches(tool);
-        run.tools_in_any_reading().filter(is_new).cloned().collect()
+        tools::called(run, run.tools_in_any_reading().filter(is_new))
     }
 
     fn needs_baseline(&self) -> bool {

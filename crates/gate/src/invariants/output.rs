@@ -74,7 +74,7 @@ fn schema<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<JsonSchem
     JsonSchema::new(&schema).map(Some).map_err(D::Error::custom)
 }
 
-pub(super) const SPEC: InvariantSpec = InvariantSpec::of_content::<OutputCheck>("output");
+pub(super) const SPEC: InvariantSpec = InvariantSpec::new::<OutputCheck>("output").labelled();
 
 impl OutputCheck {
     /// The text, or the reason why it is not known.
@@ -140,13 +140,13 @@ impl Invariant for OutputCheck {
         true
     }
 
-    fn finding(&self, run: &RunContent<'_>) -> Option<Finding> {
+    fn content_finding(&self, run: &RunContent<'_>) -> Finding {
         let text = self.text(run);
         let mut finding = match &text {
             Ok(text) => self.of_text(text),
             // A command may judge the run without its output.
             Err(_) if !self.judges_text() => Finding::kept(),
-            Err(reason) => Finding::unknown(reason),
+            Err(reason) => Finding::unknown(reason.as_str()),
         };
         let is_answer = matches!(self.source, OutputSource::Answer);
         if is_answer && self.judges_text() && run.profile.missing.is_some() {
@@ -155,7 +155,7 @@ impl Invariant for OutputCheck {
         if finding.outcome == Some(true) && !self.command.is_empty() {
             finding = run.trial.ask(&self.command, &run.json(text.as_deref().ok()));
         }
-        Some(finding)
+        finding
     }
 
     fn is_about_the_end(&self) -> bool {

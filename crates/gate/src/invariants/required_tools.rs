@@ -4,7 +4,7 @@ use serde::Deserialize;
 use tracer_insight::profile::RunProfile;
 
 use super::{Invariant, InvariantSpec, tools};
-use crate::Baseline;
+use crate::{Baseline, Finding};
 
 #[derive(Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -15,22 +15,15 @@ struct RequiredTools {
     all_of: Vec<String>,
 }
 
-pub(super) const SPEC: InvariantSpec =
-    InvariantSpec::new::<RequiredTools>("required_tools", tools::not_called);
+pub(super) const SPEC: InvariantSpec = InvariantSpec::new::<RequiredTools>("required_tools");
 
 impl Invariant for RequiredTools {
-    fn outcome(&self, run: &RunProfile, baseline: Option<&Baseline>) -> Option<bool> {
-        tools::required(run, &self.tools_against(run, baseline))
+    fn finding(&self, run: &RunProfile, _: Option<&Baseline>) -> Finding {
+        tools::not_called(run, self.all_of.iter())
     }
 
     fn description(&self) -> String {
         format!("all of these tools are called: {}", self.all_of.join(", "))
-    }
-
-    fn tools_against(&self, run: &RunProfile, _: Option<&Baseline>) -> Vec<String> {
-        let called = run.signature.tool_names();
-        let required = self.all_of.iter();
-        required.filter(|tool| !called.contains(tool)).cloned().collect()
     }
 
     fn can_fail(&self) -> bool {

@@ -5,7 +5,7 @@ use tracer_insight::profile::RunProfile;
 
 use super::tools::AllowedTools;
 use super::{Invariant, InvariantSpec, tools};
-use crate::Baseline;
+use crate::{Baseline, Finding};
 
 #[derive(Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -16,23 +16,18 @@ struct StillCalled {
     allow: AllowedTools,
 }
 
-pub(super) const SPEC: InvariantSpec = InvariantSpec::new::<StillCalled>("still_called", tools::not_called);
+pub(super) const SPEC: InvariantSpec = InvariantSpec::new::<StillCalled>("still_called");
 
 impl Invariant for StillCalled {
-    fn outcome(&self, run: &RunProfile, baseline: Option<&Baseline>) -> Option<bool> {
-        tools::required(run, &self.tools_against(run, baseline))
+    fn finding(&self, run: &RunProfile, baseline: Option<&Baseline>) -> Finding {
+        let usual = baseline.map(Baseline::tools_of_every_run).unwrap_or_default();
+        let demanded = usual.into_iter().filter(|tool| !self.allow.matches(tool));
+        tools::not_called(run, demanded)
     }
 
     fn description(&self) -> String {
         let but = self.allow.words();
         format!("every tool is called that all runs of the baseline call{but}")
-    }
-
-    fn tools_against(&self, run: &RunProfile, baseline: Option<&Baseline>) -> Vec<String> {
-        let called = run.signature.tool_names();
-        let usual = baseline.map(Baseline::tools_of_every_run).unwrap_or_default();
-        let is_left_out = |tool: &&String| !called.contains(tool) && !self.allow.matches(tool);
-        usual.into_iter().filter(is_left_out).cloned().collect()
     }
 
     fn needs_baseline(&self) -> bool {

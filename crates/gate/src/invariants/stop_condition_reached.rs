@@ -5,8 +5,8 @@ use tracer_insight::profile::RunProfile;
 use tracer_sdk::format::RecordedStatus;
 
 use super::{Invariant, InvariantSpec, yes};
-use crate::Baseline;
 use crate::phrase::Phrase;
+use crate::{Baseline, Finding};
 
 #[derive(Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -16,16 +16,15 @@ struct StopConditionReached {
     require: bool,
 }
 
-pub(super) const SPEC: InvariantSpec =
-    InvariantSpec::new::<StopConditionReached>("stop_condition_reached", |trial, _| match &trial.signature {
-        Some(signature) => Phrase::words("ended ").and_value(&signature.status),
-        None => Phrase::default(),
-    });
+pub(super) const SPEC: InvariantSpec = InvariantSpec::new::<StopConditionReached>("stop_condition_reached");
 
 impl Invariant for StopConditionReached {
-    fn outcome(&self, run: &RunProfile, _: Option<&Baseline>) -> Option<bool> {
+    fn finding(&self, run: &RunProfile, _: Option<&Baseline>) -> Finding {
         // The root holds the status, and the root is there.
-        Some((run.status == RecordedStatus::Ok) == self.require)
+        if (run.status == RecordedStatus::Ok) == self.require {
+            return Finding::kept();
+        }
+        Finding::broken(Phrase::words("ended ").and_value(&run.signature.status))
     }
 
     fn description(&self) -> String {

@@ -55,7 +55,7 @@ fn conditions<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Argument
     read.collect::<Result<_, String>>().map_err(D::Error::custom)
 }
 
-pub(super) const SPEC: InvariantSpec = InvariantSpec::of_content::<ToolArgumentsCheck>("tool_arguments");
+pub(super) const SPEC: InvariantSpec = InvariantSpec::new::<ToolArgumentsCheck>("tool_arguments").labelled();
 
 impl ArgumentCondition {
     fn read(condition: Value) -> Result<Self, String> {
@@ -139,7 +139,7 @@ impl Invariant for ToolArgumentsCheck {
         true
     }
 
-    fn finding(&self, run: &RunContent<'_>) -> Option<Finding> {
+    fn content_finding(&self, run: &RunContent<'_>) -> Finding {
         let tool = &self.tool;
         let calls = run.calls_of(tool).map(|(_, arguments)| {
             if arguments.is_null() {
@@ -153,7 +153,7 @@ impl Invariant for ToolArgumentsCheck {
             )
         });
         if self.calls == Quantity::All {
-            return Some(run.finding_on_calls(tool, calls.collect()));
+            return run.finding_on_calls(tool, calls.collect());
         }
         let not_met = calls.map(|finding| match finding.outcome {
             Some(true) => Finding::broken("it meets the condition"),
@@ -161,11 +161,11 @@ impl Invariant for ToolArgumentsCheck {
             None => finding,
         });
         let none = run.finding_on_calls(tool, not_met.collect());
-        Some(match (self.calls, none.outcome) {
+        match (self.calls, none.outcome) {
             (Quantity::Any, Some(true)) => Finding::broken(format!("no call of {tool} meets the condition")),
             (Quantity::Any, Some(false)) => Finding::kept(),
             _ => none,
-        })
+        }
     }
 
     fn description(&self) -> String {

@@ -4,8 +4,8 @@ use serde::Deserialize;
 use tracer_insight::profile::RunProfile;
 
 use super::{Invariant, InvariantSpec, tools};
-use crate::Baseline;
 use crate::phrase::Phrase;
+use crate::{Baseline, Finding};
 
 #[derive(Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -54,10 +54,7 @@ fn calls<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<Ordere
     Ok(calls)
 }
 
-pub(super) const SPEC: InvariantSpec = InvariantSpec::new::<ToolOrder>("tool_order", |_, tools| {
-    Phrase::words("the order breaks at ").and_value(tools.join(", "))
-})
-.labelled();
+pub(super) const SPEC: InvariantSpec = InvariantSpec::new::<ToolOrder>("tool_order").labelled();
 
 impl OrderedCall {
     fn names(&self) -> &[String] {
@@ -127,11 +124,16 @@ impl ToolOrder {
 }
 
 impl Invariant for ToolOrder {
-    fn outcome(&self, run: &RunProfile, _: Option<&Baseline>) -> Option<bool> {
-        let is_kept = self.misplaced(&run.signature.tools).is_none();
+    fn finding(&self, run: &RunProfile, _: Option<&Baseline>) -> Finding {
         // Calls that are missing, or that only a stricter reading finds, may complete an order, or disturb a strict one.
         let is_whole = run.missing.is_none() && run.possible_tools.is_empty();
-        (is_whole || is_kept && self.matching != OrderMatch::Strict).then_some(is_kept)
+        match self.misplaced(&run.signature.tools) {
+            None if is_whole || self.matching != OrderMatch::Strict => Finding::kept(),
+            Some(place) if is_whole => {
+                Finding::broken(Phrase::words("the order breaks at ").and_value(place))
+            }
+            _ => Finding::default(),
+        }
     }
 
     fn description(&self) -> String {
@@ -142,9 +144,5 @@ impl Invariant for ToolOrder {
             OrderMatch::Strict => format!("exactly these tools are called, in this order: {order}"),
             OrderMatch::Unordered => format!("these calls are made, in any order: {order}"),
         }
-    }
-
-    fn tools_against(&self, run: &RunProfile, _: Option<&Baseline>) -> Vec<String> {
-        self.misplaced(&run.signature.tools).into_iter().collect()
     }
 }

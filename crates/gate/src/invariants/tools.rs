@@ -3,7 +3,7 @@
 use serde::de::{Deserialize, Deserializer, Error};
 use tracer_runs::matches_glob;
 
-use crate::ReportedTrial;
+use crate::Finding;
 use crate::phrase::Phrase;
 use tracer_insight::profile::RunProfile;
 
@@ -46,32 +46,36 @@ impl AllowedTools {
     }
 }
 
-/// The outcome of an invariant on tools that must be called; missing spans may hold the calls of `not_called`.
-pub(super) fn required(run: &RunProfile, not_called: &[String]) -> Option<bool> {
-    let not_called = not_called.len() as u64;
+/// Finding on tools that must not be called, from those of them that were: `called delete_user`.
+pub(super) fn called<'a>(run: &RunProfile, tools: impl Iterator<Item = &'a String>) -> Finding {
+    let reason = named("called ", &tools.collect::<Vec<_>>());
+    Finding::unless_missing(run, reason.is_empty(), reason)
+}
+
+/// Finding on tools that must be called, whose calls may be among missing spans: `no call of send_reply`.
+pub(super) fn not_called<'a>(run: &RunProfile, required: impl Iterator<Item = &'a String>) -> Finding {
+    let called = run.signature.tool_names();
+    let absent: Vec<&String> = required.filter(|tool| !called.contains(tool)).collect();
+    let count = absent.len() as u64;
     let missing = run.missing.as_ref();
-    let may_be_missing = missing.is_some_and(|missing| missing.spans.is_none_or(|spans| spans >= not_called));
-    match not_called {
-        0 => Some(true),
-        _ if may_be_missing => None,
-        _ => Some(false),
+    let may_be_missing = missing.is_some_and(|missing| missing.spans.is_none_or(|spans| spans >= count));
+    match count {
+        0 => Finding::kept(),
+        _ if may_be_missing => Finding::default(),
+        _ => Finding::broken(named("no call of ", &absent)),
     }
 }
 
-/// `called delete_user`
-pub(super) fn called(_: &ReportedTrial, tools: &[String]) -> Phrase {
-    of_tools("called ", tools)
-}
-
-/// `no call of send_reply`
-pub(super) fn not_called(_: &ReportedTrial, tools: &[String]) -> Phrase {
-    of_tools("no call of ", tools)
-}
-
-fn of_tools(what: &str, tools: &[String]) -> Phrase {
+fn named(what: &str, tools: &[&String]) -> Phrase {
     match tools {
         [] => Phrase::default(),
-        tools => Phrase::words(what).and_value(tools.join(", ")),
+        tools => Phrase::words(what).and_value(
+            tools
+                .iter()
+                .map(|tool| tool.as_str())
+                .collect::<Vec<_>>()
+                .join(", "),
+        ),
     }
 }
 

@@ -297,7 +297,7 @@ impl Policy {
     #[must_use]
     pub fn findings(&self, run: &RunContent<'_>) -> BTreeMap<String, Finding> {
         self.content_checks()
-            .filter_map(|(name, rule)| Some((name.to_owned(), rule.finding(run)?)))
+            .map(|(name, rule)| (name.to_owned(), rule.content_finding(run)))
             .collect()
     }
 

@@ -8,7 +8,7 @@ use super::reported::{GateDetails, Report, ReportedTrial};
 use super::{BaselineChanges, Judgement};
 use crate::digest::{REPORT_VERSION, report_digest};
 use crate::trial::Trial;
-use crate::{Baseline, EnvironmentFingerprint};
+use crate::{Baseline, EnvironmentFingerprint, Finding};
 
 impl Report {
     /// The report of a judgement about these trials, which ran in `environment`.
@@ -20,7 +20,7 @@ impl Report {
     /// let judgement = Judgement {
     ///     verdict: Verdict::Fail,
     ///     checks: Vec::new(),
-    ///     invariants: Vec::new(),
+    ///     findings: Vec::new(),
     ///     trials_planned: 1,
     ///     stop_reason: None,
     /// };
@@ -40,10 +40,10 @@ impl Report {
             gate.notices.extend(notices);
         }
         gate.notices.extend(unknown_outcomes(&judgement, trials));
-        let mut invariants = judgement.invariants.into_iter();
+        let mut findings = judgement.findings.into_iter();
         let reported = trials.iter().map(|trial| {
-            let outcomes = invariants.next().unwrap_or_default();
-            reported(trial, outcomes, baseline)
+            let findings = findings.next().unwrap_or_default();
+            reported(trial, findings, baseline)
         });
         let reported: Vec<ReportedTrial> = reported.collect();
         Self {
@@ -63,7 +63,7 @@ impl Report {
 
 fn reported(
     trial: &Trial,
-    outcomes: BTreeMap<String, Option<bool>>,
+    findings: BTreeMap<String, Finding>,
     baseline: Option<&Baseline>,
 ) -> ReportedTrial {
     let values = Metric::recorded().map(|metric| {
@@ -75,10 +75,9 @@ fn reported(
         trace_id: trial.trace_id.clone(),
         run_name: trial.run_name.clone(),
         exit: trial.exit,
-        passed: trial.is_sound() && outcomes.values().all(|kept| *kept == Some(true)),
-        outcomes,
+        passed: trial.is_sound() && findings.values().all(|finding| finding.outcome == Some(true)),
+        findings,
         metrics: values.collect(),
-        findings: trial.findings.clone(),
         failure: trial.failure.clone(),
         wall_time_ms: trial.wall_time_ms,
         stderr_tail: trial.stderr_tail.clone(),

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::Evidence;
+use crate::Finding;
 use crate::verdict::{CheckKind, CheckMode, Direction, Verdict};
 
 /// Reason why no more trials are made.
@@ -40,7 +41,7 @@ pub enum StopReason {
 ///     mode: CheckMode::Gating,
 ///     verdict: Some(Verdict::Fail),
 ///     outcomes: vec![true, false],
-///     evidence: Evidence::Invariant(InvariantEvidence::new(1, "no loops")),
+///     evidence: Evidence::Invariant(InvariantEvidence { violations: 1, description: "no loops".to_owned() }),
 ///     unknown_trials: Vec::new(),
 /// };
 /// assert_eq!(check.violating_trials().collect::<Vec<_>>(), [2]);
@@ -100,7 +101,7 @@ impl CheckResult {
 /// let judgement = Judgement {
 ///     verdict: Verdict::Pass,
 ///     checks: Vec::new(),
-///     invariants: Vec::new(),
+///     findings: Vec::new(),
 ///     trials_planned: 3,
 ///     stop_reason: None,
 /// };
@@ -112,8 +113,8 @@ pub struct Judgement {
     pub verdict: Verdict,
     /// The checks, `agent_process` first, then in the order of the policy.
     pub checks: Vec<CheckResult>,
-    /// For each trial, the outcome of each invariant by name; `None` where the trial does not hold enough evidence.
-    pub invariants: Vec<BTreeMap<String, Option<bool>>>,
+    /// For each trial, the finding of each invariant by name.
+    pub findings: Vec<BTreeMap<String, Finding>>,
     /// Planned trials.
     pub trials_planned: u32,
     /// Reason why they stopped early; `None` when they did not.

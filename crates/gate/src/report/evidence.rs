@@ -10,7 +10,7 @@ use crate::statistics::RateInterval;
 /// ```
 /// use tracer_gate::{Evidence, InvariantEvidence};
 ///
-/// let evidence = Evidence::Invariant(InvariantEvidence::new(0, "no loops"));
+/// let evidence = Evidence::Invariant(InvariantEvidence { violations: 0, description: "no loops".to_owned() });
 /// assert_eq!(serde_json::to_value(&evidence)?["violations"], 0);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
@@ -32,8 +32,9 @@ pub enum Evidence {
 /// ```
 /// use tracer_gate::InvariantEvidence;
 ///
-/// let evidence = InvariantEvidence::new(1, "the run ends with status ok");
-/// assert!(evidence.tools.is_empty());
+/// let evidence = InvariantEvidence { violations: 1, description: "the run ends with status ok".to_owned() };
+/// assert_eq!(serde_json::to_value(&evidence)?["violations"], 1);
+/// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct InvariantEvidence {
@@ -41,44 +42,6 @@ pub struct InvariantEvidence {
     pub violations: u32,
     /// Its demand in words.
     pub description: String,
-    /// The tools that broke it, by trial; only where it is about tools.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub tools: Vec<TrialTools>,
-}
-
-impl InvariantEvidence {
-    /// Evidence that is not about tools.
-    ///
-    /// ```
-    /// use tracer_gate::InvariantEvidence;
-    ///
-    /// assert_eq!(InvariantEvidence::new(2, "no loops").violations, 2);
-    /// ```
-    #[must_use]
-    pub fn new(violations: u32, description: impl Into<String>) -> Self {
-        Self {
-            violations,
-            description: description.into(),
-            tools: Vec::new(),
-        }
-    }
-}
-
-/// The tools by which one trial broke an invariant: called and not allowed, or required and not called.
-///
-/// ```
-/// use tracer_gate::TrialTools;
-///
-/// let broken = TrialTools { trial: 2, tools: vec!["admin_delete".to_owned()] };
-/// assert_eq!(serde_json::to_string(&broken)?, r#"{"trial":2,"tools":["admin_delete"]}"#);
-/// # Ok::<(), serde_json::Error>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
-pub struct TrialTools {
-    /// The trial, by number from 1.
-    pub trial: u32,
-    /// The tools, by name.
-    pub tools: Vec<String>,
 }
 
 /// Evidence of a measured check.

@@ -13,7 +13,6 @@ pub use changes::BaselineChanges;
 pub use check::{CheckResult, Judgement, StopReason};
 pub use evidence::{
     DistributionalEvidence, Evidence, InvariantEvidence, MeasuredEvidence, SampleRange, StatisticalEvidence,
-    TrialTools,
 };
 pub use reported::{GateDetails, InputFile, Report, ReportedTrial};
 

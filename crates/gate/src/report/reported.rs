@@ -18,7 +18,7 @@ use tracer_insight::signature::Signature;
 /// let judgement = Judgement {
 ///     verdict: Verdict::Pass,
 ///     checks: Vec::new(),
-///     invariants: Vec::new(),
+///     findings: Vec::new(),
 ///     trials_planned: 3,
 ///     stop_reason: None,
 /// };
@@ -117,7 +117,7 @@ pub struct InputFile {
 /// let judgement = Judgement {
 ///     verdict: Verdict::Pass,
 ///     checks: Vec::new(),
-///     invariants: Vec::new(),
+///     findings: Vec::new(),
 ///     trials_planned: 1,
 ///     stop_reason: None,
 /// };
@@ -137,10 +137,7 @@ pub struct ReportedTrial {
     pub exit: Option<ProcessExit>,
     /// It counts and kept every invariant.
     pub passed: bool,
-    /// The outcomes of the invariants by name; null where the trial does not hold enough evidence.
-    pub outcomes: BTreeMap<String, Option<bool>>,
-    /// The findings of the checks of arguments and outputs, by name.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    /// The findings of the invariants, by name.
     pub findings: BTreeMap<String, Finding>,
     /// The numeric metrics by name; null where unknown.
     pub metrics: BTreeMap<String, Option<f64>>,

@@ -3,21 +3,28 @@
 use serde_json::{Map, Value, json};
 
 use super::*;
-use crate::{Baseline, Demanded, FailureReason, ProcessExit, Trial, TrialFailure, Verdict};
+use crate::{Baseline, Demanded, FailureReason, Finding, ProcessExit, Trial, TrialFailure, Verdict};
 use tracer_insight::testing::{letters, metrics_of_vector, recorded};
 use tracer_sdk::llm_call;
 
 const NOW: &str = "2026-01-01T00:00:00.000Z";
 
 fn judgement(verdict: Verdict, invariants: &[(&str, bool)]) -> Judgement {
-    let outcomes = invariants
+    let finding = |kept: bool| {
+        if kept {
+            Finding::kept()
+        } else {
+            Finding::broken("")
+        }
+    };
+    let findings = invariants
         .iter()
-        .map(|(name, kept)| ((*name).to_owned(), Some(*kept)))
+        .map(|(name, kept)| ((*name).to_owned(), finding(*kept)))
         .collect();
     Judgement {
         verdict,
         checks: Vec::new(),
-        invariants: vec![outcomes],
+        findings: vec![findings],
         trials_planned: 1,
         stop_reason: None,
     }

@@ -142,7 +142,7 @@ impl CommandJudge<'_> {
         let score = answer.and_then(|answer| answer.score);
         Finding {
             outcome,
-            reason,
+            reason: reason.into(),
             // Metrics are never below zero.
             score: score.filter(|score| *score >= 0.0 && outcome.is_some()),
         }
@@ -203,7 +203,7 @@ mod tests {
         };
         let command = ["sh", "-c", script].map(str::to_owned);
         let finding = judge.ask(&command, "it is polite");
-        let reason = reason.to_owned();
+        let reason = reason.into();
         assert_eq!(
             finding,
             Finding {
@@ -213,7 +213,7 @@ mod tests {
             }
         );
         let absent = judge.ask(&["./absent".to_owned()], "");
-        assert!(absent.outcome.is_none() && absent.reason.starts_with("./absent was not started"));
+        assert!(absent.outcome.is_none() && absent.reason.text().starts_with("./absent was not started"));
     }
 
     #[test]

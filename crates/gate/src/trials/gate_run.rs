@@ -227,11 +227,11 @@ impl TrialFollower<'_> {
     /// Judges the trials so far, and shows the result of the last one.
     fn judge(&mut self) {
         let judgement = self.run.gate.judge(&self.made.trials);
-        let (Some(trial), Some(outcomes)) = (self.made.trials.last(), judgement.invariants.last()) else {
+        let (Some(trial), Some(findings)) = (self.made.trials.last(), judgement.findings.last()) else {
             return;
         };
         let with = |wanted: Option<bool>| -> Vec<&str> {
-            let found = outcomes.iter().filter(|(_, kept)| **kept == wanted);
+            let found = findings.iter().filter(|(_, finding)| finding.outcome == wanted);
             found.map(|(name, _)| name.as_str()).collect()
         };
         let not_kept = with(Some(false));

@@ -109,7 +109,10 @@ pub fn why(trial: &ReportedTrial) -> String {
     if let Some(failure) = &trial.failure {
         return failure.to_string();
     }
-    let broken = trial.outcomes.iter().filter(|(_, kept)| **kept == Some(false));
+    let broken = trial
+        .findings
+        .iter()
+        .filter(|(_, finding)| finding.outcome == Some(false));
     let broken: Vec<&str> = broken.map(|(name, _)| name.as_str()).collect();
     let mut reported = broken.join(", ");
     if let Some(missing) = &trial.missing_spans {
@@ -125,7 +128,10 @@ pub fn why(trial: &ReportedTrial) -> String {
 pub fn outcome(trial: &ReportedTrial) -> CheckOutcome {
     let has_failed = trial.failure.is_some()
         || trial.exit.is_some_and(|exit| exit != ProcessExit::Code(0))
-        || trial.outcomes.values().any(|kept| *kept == Some(false));
+        || trial
+            .findings
+            .values()
+            .any(|finding| finding.outcome == Some(false));
     match (trial.passed, has_failed) {
         (true, _) => CheckOutcome::Passed,
         (false, true) => CheckOutcome::Failed,

@@ -138,8 +138,11 @@ fn arguments_and_answers_are_not_known_after_a_miss() {
     let policy = "version: 2\nmetrics:\n  tool_arguments: {tool: pay, where: /amount == 1, calls: any}\n  output: {contains: shipped}\n";
     let (report, _) = gate(&recorder, policy, &["--cassette", "agent.jsonl"], &["ask-script"]);
     assert_eq!(report["verdict"], "inconclusive", "{report:#}");
-    let outcomes = report["trials"][0]["outcomes"].as_object().unwrap();
-    assert!(outcomes.values().all(Value::is_null), "{report:#}");
+    let findings = report["trials"][0]["findings"].as_object().unwrap();
+    assert!(
+        findings.values().all(|finding| finding["outcome"].is_null()),
+        "{report:#}"
+    );
 }
 
 #[test]

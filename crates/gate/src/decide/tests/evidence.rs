@@ -243,31 +243,22 @@ fn the_tools_that_broke_an_invariant_are_named_trial_by_trial() {
             crashed(3),
         ],
     );
-    let broken = |name: &str| match &row(&judgement, name).evidence {
-        Evidence::Invariant(evidence) => {
-            let tools = evidence.tools.iter();
-            tools
-                .map(|broken| (broken.trial, broken.tools.join("; ")))
-                .collect::<Vec<_>>()
-        }
-        other => panic!("{other:?}"),
+    let reasons = |name: &str| -> Vec<String> {
+        let findings = judgement.findings.iter();
+        findings.map(|trial| trial[name].reason.text()).collect()
     };
-    assert_eq!(broken("forbidden_tools"), [(1, "delete, all".to_owned())]);
+    assert_eq!(reasons("forbidden_tools"), ["called delete, all", "", ""]);
     assert_eq!(
-        broken("required_tools"),
-        [(1, "reply; search".to_owned()), (2, "reply".to_owned())]
+        reasons("required_tools"),
+        ["no call of reply, search", "no call of reply", ""]
     );
-    assert_eq!(broken("agent_process"), []);
 
     let known = Baseline::of_run(&calling("search"), "2026-01-01T00:00:00.000Z");
     let policy = super::policy(1, "no_new_tools: {kind: invariant}");
     let gate = Gate::new(&policy, Some(&known)).unwrap();
     let judgement = gate.judge(&[trial(1, calling("delete"))]);
-    let reported = serde_json::to_value(&row(&judgement, "no_new_tools").evidence).unwrap();
-    assert_eq!(
-        reported["tools"],
-        serde_json::json!([{"trial": 1, "tools": ["delete"]}])
-    );
+    let found = serde_json::to_value(&judgement.findings[0]["no_new_tools"]).unwrap();
+    assert_eq!(found, json!({"outcome": false, "reason": "called delete"}));
 }
 
 #[test]

@@ -194,7 +194,7 @@ fn more_metrics_and_a_rate_are_undecided_likewise() {
     let judgement = judged(run(&["read"], &lost(1)));
     assert_eq!(judgement.verdict, Verdict::Inconclusive);
     assert_eq!(judgement.checks[2].unknown_trials, [25]);
-    assert_eq!(judgement.invariants[24]["no_loops"], None);
+    assert_eq!(judgement.findings[24]["no_loops"].outcome, None);
 }
 
 #[test]

@@ -243,7 +243,7 @@ fn invariants_hold_as_the_contract_has_it() {
                 // Difference: the contract counts loop warnings, which this gate does on request. Its own rule looks at
                 // what the calls asked (gate, *Loops*), of which one of these runs recorded nothing.
                 "no_loops" => {
-                    let own = invariant(name, &json!({})).outcome(&run, None);
+                    let own = invariant(name, &json!({})).finding(&run, None).outcome;
                     let is_known = vector.name != "regressed";
                     let expected = expected.as_bool().filter(|_| is_known);
                     assert_eq!(own, expected, "{}", vector.name);
@@ -251,7 +251,7 @@ fn invariants_hold_as_the_contract_has_it() {
                 }
                 name => invariant(name, &json!({})),
             };
-            let found = rule.outcome(&run, baseline.as_ref());
+            let found = rule.finding(&run, baseline.as_ref()).outcome;
             assert_eq!(expected.as_bool(), found, "{}: {name}", vector.name);
         }
     }
@@ -265,7 +265,9 @@ fn invariant(name: &str, keys: &Value) -> Arc<dyn Invariant> {
 /// Difference: `require: false` means something for `stop_condition_reached` alone; for `no_loops` and `no_guardrails`
 /// the policy is refused (gate, *Policy*).
 fn assert_require_false(vector: &Vector, run: &RunProfile) {
-    let found = invariant("stop_condition_reached", &json!({"require": false})).outcome(run, None);
+    let found = invariant("stop_condition_reached", &json!({"require": false}))
+        .finding(run, None)
+        .outcome;
     assert_eq!(vector.expected["stop_condition_reached"].as_bool(), found);
 }
 

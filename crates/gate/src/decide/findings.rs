@@ -1,4 +1,4 @@
-//! Outcomes of the invariants in each trial.
+//! Findings of the invariants in each trial.
 
 use std::collections::BTreeMap;
 
@@ -6,18 +6,19 @@ use tracer_insight::profile::RunProfile;
 
 use super::plan::Planned;
 use crate::invariants::Invariant;
+use crate::phrase::Phrase;
 use crate::policy::{OnReplayMiss, Policy, Rule};
-use crate::{Baseline, Trial};
+use crate::{Baseline, Finding, Trial};
 
-/// The outcomes of the invariants; `None` where a trial does not hold enough evidence.
-pub(super) struct Outcomes {
-    /// For each trial, each invariant's outcome by the name of its check.
-    pub(super) by_trial: Vec<BTreeMap<String, Option<bool>>>,
+/// The findings of the invariants.
+pub(super) struct Findings {
+    /// For each trial, the finding of each invariant by the name of its check.
+    pub(super) by_trial: Vec<BTreeMap<String, Finding>>,
     /// For each trial, whether it counts and keeps every invariant that is not ignored.
     pub(super) successes: Vec<Option<bool>>,
 }
 
-impl Outcomes {
+impl Findings {
     pub(super) fn new(
         policy: &Policy,
         baseline: Option<&Baseline>,
@@ -25,21 +26,21 @@ impl Outcomes {
         trials: &[Trial],
     ) -> Self {
         let of_trial = |trial: &Trial| {
-            let outcomes = checks.iter().filter_map(|planned| match &planned.check.rule {
+            let findings = checks.iter().filter_map(|planned| match &planned.check.rule {
                 Rule::Invariant(rule) => Some((
                     planned.name().to_owned(),
-                    outcome((planned.name(), &**rule), policy, baseline, trial),
+                    finding((planned.name(), &**rule), policy, baseline, trial),
                 )),
                 _ => None,
             });
-            outcomes.collect()
+            findings.collect()
         };
-        let by_trial: Vec<BTreeMap<String, Option<bool>>> = trials.iter().map(of_trial).collect();
+        let by_trial: Vec<BTreeMap<String, Finding>> = trials.iter().map(of_trial).collect();
         let counts = |name: &str| policy.check(name).is_some_and(|check| !check.ignored);
-        let successes = trials.iter().zip(&by_trial).map(|(trial, outcomes)| {
-            let counting = outcomes.iter().filter(|(name, _)| counts(name));
+        let successes = trials.iter().zip(&by_trial).map(|(trial, findings)| {
+            let counting = findings.iter().filter(|(name, _)| counts(name));
             counting
-                .map(|(_, outcome)| *outcome)
+                .map(|(_, finding)| finding.outcome)
                 .chain([counts_at_all(policy, trial)])
                 .reduce(both)
                 .flatten()
@@ -52,28 +53,29 @@ impl Outcomes {
 
     /// The outcomes of one invariant, one for each trial; an outcome that is missing is a violation.
     pub(super) fn of(&self, name: &str) -> Vec<Option<bool>> {
-        let outcome =
-            |trial: &BTreeMap<String, Option<bool>>| trial.get(name).copied().unwrap_or(Some(false));
+        let outcome = |trial: &BTreeMap<String, Finding>| {
+            trial.get(name).map_or(Some(false), |finding| finding.outcome)
+        };
         self.by_trial.iter().map(outcome).collect()
     }
 }
 
-fn outcome(
+fn finding(
     (name, rule): (&str, &dyn Invariant),
     policy: &Policy,
     baseline: Option<&Baseline>,
     trial: &Trial,
-) -> Option<bool> {
+) -> Finding {
     let is_excused = is_excused(policy, trial);
     match judged_run(trial) {
         // How it would have ended is not known.
-        _ if is_excused && rule.is_about_the_end() => None,
-        None if is_excused => None,
-        // A trial without a run that can be judged keeps nothing.
-        None => Some(false),
+        _ if is_excused && rule.is_about_the_end() => Finding::default(),
+        None if is_excused => Finding::default(),
+        // A trial without a run that can be judged keeps nothing; its failure says why.
+        None => Finding::broken(Phrase::default()),
         // Content that was not read shows nothing.
-        Some(_) if rule.needs_content() => trial.findings.get(name)?.outcome,
-        Some(run) => rule.outcome(run, baseline),
+        Some(_) if rule.needs_content() => trial.findings.get(name).cloned().unwrap_or_default(),
+        Some(run) => rule.finding(run, baseline),
     }
 }
 
