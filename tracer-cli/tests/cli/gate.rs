@@ -207,7 +207,7 @@ fn a_refused_baseline_is_replaced_as_its_hint_says() {
     let several = "then tracer baseline --from-report report.json --out FILE --force";
     sandbox
         .tracer(&["assert", FIRST, "--baseline", "b.json"])
-        .fails(2, &["it is of an old format, schema_version 0.3.1", one, several]);
+        .fails(2, &["it is of an old format, version 0.3.1", one, several]);
     let trials = || json_of(&sandbox, "b.json")["trials"].as_array().unwrap().len();
     sandbox.tracer(&["baseline", "--out", "b.json", "--force", FIRST]);
     assert_eq!(trials(), 1);

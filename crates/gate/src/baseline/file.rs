@@ -27,25 +27,7 @@ impl Baseline {
     ///
     /// [`InputError`] with the place of the mistake.
     pub fn parse(text: &[u8]) -> Result<Self, InputError> {
-        /// A file of another version may have any form.
-        #[derive(Deserialize)]
-        struct Head {
-            baseline_version: Option<Value>,
-            schema_version: Option<Value>,
-        }
-        let head: Head = from_json(text, MAKE_AGAIN)?;
-        match (head.baseline_version, head.schema_version) {
-            (Some(version), _) if is_version(&version, VERSION) => {}
-            (Some(version), _) => {
-                let message = format!("baseline_version: {version} is not understood; {VERSION} is");
-                return Err(refused(message));
-            }
-            (None, Some(Value::String(old))) => {
-                let message = format!("it is of an old format, schema_version {}", old.escape_debug());
-                return Err(refused(message));
-            }
-            (None, _) => return Err(refused("baseline_version is missing")),
-        }
+        check_version(text, "baseline_version", VERSION, [MAKE_AGAIN; 2])?;
         let baseline: Self = from_json(text, MAKE_AGAIN)?;
         baseline.check()?;
         Ok(baseline)
@@ -112,6 +94,27 @@ impl Baseline {
 
 fn refused(message: impl Into<String>) -> InputError {
     InputError::new(message).with_hint(MAKE_AGAIN)
+}
+
+/// The document, unless it is of another format or version: such a one may have any form. The hints are for a file
+/// without a version, and for another one.
+pub(super) fn check_version(
+    text: &[u8],
+    key: &str,
+    known: u32,
+    [no_version, other]: [&str; 2],
+) -> Result<Value, InputError> {
+    let document: Value = from_json(text, no_version)?;
+    let refused = |message: String, hint: &str| Err(InputError::new(message).with_hint(hint));
+    match document.get(key).or_else(|| document.get("schema_version")) {
+        None => refused(format!("{key} is missing"), no_version),
+        Some(version) if is_version(version, known) => Ok(document),
+        Some(Value::String(old)) => {
+            let old = old.escape_debug();
+            refused(format!("it is of an old format, version {old}"), other)
+        }
+        Some(version) => refused(format!("{key}: {version} is not understood; {known} is"), other),
+    }
 }
 
 /// Checks the number of a version, which some programs write as 1.0.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::file::{from_json, is_version};
+use super::file::{check_version, from_json};
 use super::{BaselineTrial, EnvironmentFingerprint};
 use crate::digest::{REPORT_VERSION, report_digest};
 use crate::{InputError, Verdict};
@@ -32,12 +32,6 @@ pub(super) struct ReportedSample {
 pub(super) struct SampledTrial {
     pub(super) trial: BaselineTrial,
     pub(super) signature: Signature,
-}
-
-#[derive(Deserialize)]
-struct ReportHead {
-    report_version: Option<Value>,
-    schema_version: Option<Value>,
 }
 
 /// The part of a report that a baseline needs.
@@ -82,21 +76,9 @@ struct LossView {
 impl ReportedSample {
     /// Reads a report.
     pub(super) fn parse(text: &[u8]) -> Result<Self, InputError> {
-        let head: ReportHead = from_json(text, AS_WRITTEN)?;
-        match head.report_version.or(head.schema_version) {
-            Some(Value::String(old)) => {
-                let message = format!("it is of an old format, version {}", old.escape_debug());
-                return Err(InputError::new(message).with_hint(ALL_TRIALS));
-            }
-            Some(version) if is_version(&version, REPORT_VERSION) => {}
-            Some(version) => {
-                let message = format!("report_version: {version} is not understood; {REPORT_VERSION} is");
-                return Err(InputError::new(message).with_hint(ALL_TRIALS));
-            }
-            None => return Err(InputError::new("report_version is missing").with_hint(AS_WRITTEN)),
-        }
+        let hints = [AS_WRITTEN, ALL_TRIALS];
+        let whole = check_version(text, "report_version", REPORT_VERSION, hints)?;
         let report: ReportView = from_json(text, AS_WRITTEN)?;
-        let whole: Value = from_json(text, AS_WRITTEN)?;
         if report.gate.digest != Some(report_digest(&whole)) {
             return Err(
                 InputError::new("gate.digest: the report was edited after it was written")

@@ -41,11 +41,11 @@ fn baselines_of_other_formats_are_refused_with_what_to_do() {
     for (text, reason) in [
         (
             r#"{"schema_version": "0.2"}"#,
-            "it is of an old format, schema_version 0.2",
+            "it is of an old format, version 0.2",
         ),
         (
             r#"{"schema_version": "0.3.1"}"#,
-            "it is of an old format, schema_version 0.3.1",
+            "it is of an old format, version 0.3.1",
         ),
         (
             r#"{"baseline_version": 9}"#,
