@@ -1,6 +1,5 @@
 //! Policies drafted from recorded runs: what went wrong in one, or what is usual in several.
 
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
@@ -28,6 +27,24 @@ impl DraftedCheck {
             keys,
             reason: reason.into(),
         }
+    }
+
+    /// The lines of a policy: the reason as a comment, and the check.
+    #[must_use]
+    pub fn text(&self) -> String {
+        format!("{}  {}\n", self.reason_text(), self.line())
+    }
+
+    /// The line of the reason.
+    #[must_use]
+    pub fn reason_text(&self) -> String {
+        format!("  # {}\n", one_line(&self.reason, 200))
+    }
+
+    /// The check in one line, without its indentation.
+    #[must_use]
+    pub fn line(&self) -> String {
+        format!("{}: {}", flow(&self.metric.clone().into()), flow(&self.keys))
     }
 }
 
@@ -138,7 +155,7 @@ pub fn what_is_usual(runs: &[RunProfile]) -> Vec<DraftedCheck> {
     checks
 }
 
-/// The text of a policy with these checks, each below its reason.
+/// The text of a policy with these checks, one for each metric, each below its reason.
 #[must_use]
 pub fn policy_text(heading: &[&str], trials: u32, checks: &[DraftedCheck]) -> String {
     let mut text = String::new();
@@ -147,16 +164,7 @@ pub fn policy_text(heading: &[&str], trials: u32, checks: &[DraftedCheck]) -> St
         let _ = writeln!(text, "# {line}");
     }
     let _ = writeln!(text, "version: 2\ntrials: {trials}\ninconclusive: fail\nmetrics:");
-    let mut stated = BTreeSet::new();
-    for check in checks.iter().filter(|check| stated.insert(&check.metric)) {
-        let reason = one_line(&check.reason, 200);
-        let _ = writeln!(
-            text,
-            "  # {reason}\n  {}: {}",
-            flow(&check.metric.clone().into()),
-            flow(&check.keys)
-        );
-    }
+    text.extend(checks.iter().map(DraftedCheck::text));
     text
 }
 
@@ -171,7 +179,7 @@ fn flow(value: &Value) -> String {
         }
         Value::Array(items) => format!("[{}]", items.iter().map(flow).collect::<Vec<_>>().join(", ")),
         Value::String(text) if is_plain(text) => text.clone(),
-        other => other.to_string(),
+        other => other.to_string().trim_end_matches(".0").to_owned(),
     }
 }
 
@@ -230,7 +238,7 @@ mod tests {
             text.contains("  required_tools: {all_of: [reply, search], kind: invariant}\n"),
             "{text}"
         );
-        assert!(text.contains("limit: 6.0"), "four steps and half of it: {text}");
+        assert!(text.contains("limit: 6}"), "four steps and half of it: {text}");
     }
 
     proptest! {

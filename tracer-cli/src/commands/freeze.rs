@@ -1,16 +1,16 @@
 //! `tracer freeze`: turns a recorded run that went wrong into a test.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use tracer_gate::Verdict;
 use tracer_gate::draft::{self, DraftedCheck};
 use tracer_gate::files::{self, GateInputs};
 use tracer_gate::formats::cargo_test;
-use tracer_gate::policy::{Overrides, Policy};
-use tracer_gate::{Trial, Verdict};
+use tracer_gate::policy::{Check, Overrides, Policy};
 use tracer_insight::profile::{Metric, MetricUnit};
 
 use crate::cassettes::RecordedCalls;
@@ -84,53 +84,38 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
             .with_hint("name it after what went wrong: --name refund-twice"));
     }
 
-    let demanded = args
-        .check
-        .iter()
-        .map(|line| demanded(line))
-        .collect::<Result<Vec<_>, _>>()?;
-    let mut seen = BTreeSet::new();
-    if let Some(again) = demanded.iter().find(|check| !seen.insert(&check.metric)) {
-        return Err(CliError::input(format!("--check states {} twice", again.metric))
-            .with_hint("state both demands in one check, or name each of several outputs: output.NAME"));
-    }
+    let demanded = demanded(&args.check)?;
     // A demand comes before what is drafted of its metric.
     let mut checks = demanded.clone();
     checks.extend(draft::what_went_wrong(&stored.metrics));
     if args.policy.is_some() || files::project_policy().is_some() {
         let (policy, _) = files::policy(args.policy.as_deref(), &Overrides::default())?;
-        let trial = stored_run::select(Some(&run), session)?.trial(&policy, 1, session)?;
-        let judged = judged(policy.for_a_run_alone(), &trial)?.into_iter();
-        // Recorded answers come at once: time says nothing.
-        let is_time = |check: &DraftedCheck| {
-            Metric::from_name(&check.metric).is_some_and(|metric| metric.unit() == MetricUnit::Milliseconds)
-        };
-        checks.extend(
-            judged
-                .filter(|(check, verdict)| *verdict == Verdict::Fail && !is_time(check))
-                .map(|(check, _)| check),
-        );
+        let stated = policy.for_a_run_alone().checks;
+        checks.extend(stated.iter().filter(|check| !is_of_time(check)).map(broken));
     }
     let mut seen = BTreeSet::new();
     checks.retain(|check| seen.insert(check.metric.clone()));
     let heading = [
-        format!("What went wrong in run {id}, frozen by `tracer freeze`: a fixed agent passes."),
-        "The models answer as they were recorded: this tests the code around the model, not the model."
-            .to_owned(),
+        &*format!("What went wrong in run {id}, frozen by `tracer freeze`: a fixed agent passes."),
+        "The models answer as they were recorded: this tests the code around the model, not the model.",
     ];
-    let judged = if checks.is_empty() {
-        Vec::new()
+    let verdicts = if checks.is_empty() {
+        BTreeMap::new()
     } else {
-        let text = draft::policy_text(&heading.each_ref().map(String::as_str), 1, &checks);
-        let policy = parsed(&text)?;
+        let policy = parsed(&draft::policy_text(&heading, 1, &checks))?;
         let trial = stored.trial(&policy, 1, session)?;
-        judged(policy, &trial)?
-    };
-    let is = |check: &DraftedCheck, verdict: Verdict| {
+        let inputs = GateInputs {
+            policy,
+            policy_file: None,
+            baseline: None,
+        };
+        let judged = inputs.judge_runs(&[trial], Vec::new())?.checks;
         judged
-            .iter()
-            .any(|(other, found)| other.metric == check.metric && *found == verdict)
+            .into_iter()
+            .map(|check| (check.name, check.verdict))
+            .collect()
     };
+    let is = |check: &DraftedCheck, verdict| verdicts.get(&check.metric) == Some(&Some(verdict));
     if let Some(check) = demanded.iter().find(|check| is(check, Verdict::Pass)) {
         return Err(CliError::input(format!(
             "run {id} does not break {}: its test would pass today",
@@ -147,8 +132,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
                 .with_hint("keep a good run as it is: tracer baseline --out FILE"),
         );
     }
-    let text = draft::policy_text(&heading.each_ref().map(String::as_str), 1, &checks);
-
+    let text = draft::policy_text(&heading, 1, &checks);
     let [cassette, policy] = ["jsonl", "yaml"].map(|end| args.dir.join(format!("{name}.{end}")));
     if let Some(path) = [&cassette, &policy]
         .into_iter()
@@ -187,16 +171,36 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     Ok(CommandOutcome::Done)
 }
 
-/// A check as a line of a policy states it.
-fn demanded(line: &str) -> Result<DraftedCheck, CliError> {
-    let policy = parsed(&format!("version: 2\nmetrics:\n  {line}\n"))?.for_a_run_alone();
-    let check = policy.checks.first();
-    let check =
-        check.map(|check| DraftedCheck::new(&check.name, check.keys.clone(), "The run did otherwise."));
-    check.ok_or_else(|| {
-        CliError::input("--check states nothing that one run without a baseline can break")
-            .with_hint("state an invariant or a limit: every metric and its keys: docs/policy.md")
-    })
+/// The checks that `--check` states, each as a line of a policy.
+fn demanded(lines: &[String]) -> Result<Vec<DraftedCheck>, CliError> {
+    let mut demanded: Vec<DraftedCheck> = Vec::new();
+    for line in lines {
+        let policy = parsed(&format!("version: 2\nmetrics:\n  {line}\n"))?.for_a_run_alone();
+        let check = policy.checks.first().ok_or_else(|| {
+            CliError::input("--check states nothing that one run without a baseline can break")
+                .with_hint("state an invariant or a limit: every metric and its keys: docs/policy.md")
+        })?;
+        if demanded.iter().any(|other| other.metric == check.name) {
+            return Err(CliError::input(format!("--check states {} twice", check.name))
+                .with_hint("state both demands in one check, or name each of several outputs: output.NAME"));
+        }
+        let reason = "The run did otherwise.";
+        demanded.push(DraftedCheck::new(&check.name, check.keys.clone(), reason));
+    }
+    Ok(demanded)
+}
+
+/// Returns whether a check is about time, of which a run whose models answer at once says nothing.
+fn is_of_time(check: &Check) -> bool {
+    Metric::from_name(&check.name).is_some_and(|metric| metric.unit() == MetricUnit::Milliseconds)
+}
+
+/// A check of the project's policy for a run that broke it.
+fn broken(check: &Check) -> DraftedCheck {
+    let mut keys = check.keys.clone();
+    // There is no baseline to tolerate a distance from.
+    keys.as_object_mut().map(|keys| keys.remove("tolerance"));
+    DraftedCheck::new(&check.name, keys, "The run broke this check of the policy.")
 }
 
 fn parsed(text: &str) -> Result<Policy, CliError> {
@@ -205,29 +209,6 @@ fn parsed(text: &str) -> Result<Policy, CliError> {
             .with_source(error)
             .with_hint("every metric and its keys: docs/policy.md")
     })
-}
-
-/// The checks of a policy, and what each says of a run.
-fn judged(policy: Policy, trial: &Trial) -> Result<Vec<(DraftedCheck, Verdict)>, CliError> {
-    if policy.checks.is_empty() {
-        return Ok(Vec::new());
-    }
-    let stated = policy.checks.clone();
-    let inputs = GateInputs {
-        policy,
-        policy_file: None,
-        baseline: None,
-    };
-    let report = inputs.judge_runs(std::slice::from_ref(trial), Vec::new())?;
-    let judged = report.checks.iter().filter_map(|judged| {
-        let check = stated.iter().find(|check| check.name == judged.name)?;
-        let mut keys = check.keys.clone();
-        // There is no baseline to tolerate a distance from.
-        keys.as_object_mut().map(|keys| keys.remove("tolerance"));
-        let check = DraftedCheck::new(&check.name, keys, "The run broke this check of the policy.");
-        Some((check, judged.verdict?))
-    });
-    Ok(judged.collect())
 }
 
 /// Adds the test to those of Cargo, where the folder is one of its tests.

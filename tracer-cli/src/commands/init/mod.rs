@@ -7,8 +7,10 @@ use crate::error::CliError;
 use crate::outcome::CommandOutcome;
 use crate::output_file::{self, NewFileError};
 use crate::session::Session;
+use serde_json::json;
+use tracer_gate::draft::{self, DraftedCheck};
+use tracer_gate::files;
 use tracer_gate::formats::markdown::MARKER;
-use tracer_gate::{draft, files};
 use tracer_insight::profile::{Metric, RunProfile};
 use tracer_insight::text::{counted, shell_quoted};
 use tracer_runs::{RunReader, RunStatus, RunStore, Strictness};
@@ -60,10 +62,8 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         are_captured = is_captured;
         policy
     });
-    let policy = recorded.iter().fold(POLICY.to_owned(), |policy, (metric, most)| {
-        turned_on(&policy, metric, *most)
-    });
-    let mut files = vec![(files::POLICY_FILE, drafted.unwrap_or(policy))];
+    let policy = drafted.unwrap_or_else(|| starter(&recorded));
+    let mut files = vec![(files::POLICY_FILE, policy)];
     if args.github {
         files.push((WORKFLOW_FILE, workflow(&args.command)));
     }
@@ -156,9 +156,9 @@ fn recorded_metrics(session: &Session) -> (Vec<(&'static str, f64)>, bool) {
         let values: Option<Vec<f64>> = profiles.iter().map(|run| run.value(metric)).collect();
         values?.into_iter().reduce(f64::max).filter(|most| *most > 0.0)
     };
-    let metrics = ["tool_call_count", "cost_tokens"]
+    let metrics = RECORDED
         .into_iter()
-        .filter_map(|name| Some((name, most(&Metric::from_name(name)?)?)))
+        .filter_map(|(name, ..)| Some((name, most(&Metric::from_name(name)?)?)))
         .collect();
     (metrics, are_captured.unwrap_or(false))
 }
@@ -173,48 +173,36 @@ fn is_captured(start: &Payload) -> bool {
     )
 }
 
-/// The policy with a metric whose lines are comments taken in, without the words that say how to do that; its limit is far above
-/// the most that was recorded.
-fn turned_on(policy: &str, metric: &str, most: f64) -> String {
-    let heading = format!("  # {metric}:");
-    let mut lines: Vec<String> = policy.lines().map(str::to_owned).collect();
-    let Some(first) = lines.iter().position(|line| *line == heading) else {
-        return policy.to_owned();
-    };
-    for (place, line) in lines.iter_mut().enumerate().skip(first) {
-        let is_of_metric = place == first || line.starts_with("  #   ");
-        match line.strip_prefix("  # ").filter(|_| is_of_metric) {
-            Some(rest) => {
-                let limit = rest
-                    .strip_prefix("  limit: ")
-                    .and_then(|limit| limit.parse().ok());
-                *line = match limit {
-                    Some(limit) => format!("    limit: {}", limit_above(most, limit)),
-                    None => format!("  {rest}"),
-                };
-            }
-            None => break,
-        }
-    }
-    for line in lines.iter_mut().take(first).rev() {
-        if !line.trim_start().starts_with('#') {
-            break;
-        }
-        *line = line.replace(" Uncomment to gate on them.", "").replace(
-            " Uncomment when your agent records what its model calls used:",
-            " The runs here recorded them:",
-        );
-    }
-    lines.join("\n") + "\n"
-}
+/// Metrics that a policy demands only of agents that record them, each with its least limit.
+const RECORDED: [(&str, f64, &str); 2] = [
+    ("tool_call_count", 200.0, "Tool calls, likewise."),
+    (
+        "cost_tokens",
+        50_000.0,
+        "Tokens, likewise; where a model call does not say what it used, the gate cannot pass this check.",
+    ),
+];
 
-/// A limit that is at least four times the most that was recorded.
-fn limit_above(most: f64, limit: f64) -> f64 {
-    let mut limit = limit;
-    while limit < 4.0 * most {
-        limit *= 10.0;
-    }
-    limit
+/// The starter policy. What the runs here recorded is gated on, with a limit of at least four times the most of it; the
+/// rest is a comment.
+fn starter(recorded: &[(&str, f64)]) -> String {
+    let check = |(metric, limit, reason): (&str, f64, &str)| {
+        let most = recorded.iter().find(|(other, _)| *other == metric);
+        let limit = most.map_or(limit, |(_, most)| limit.max(4.0 * most));
+        let keys = json!({
+            "kind": "measured", "direction": "upper", "tolerance": {"relative": 0.5}, "limit": limit,
+        });
+        let check = DraftedCheck::new(metric, keys, reason);
+        match most {
+            Some(_) => check.text(),
+            None => format!(
+                "{}  # Uncomment to gate on it:\n  # {}\n",
+                check.reason_text(),
+                check.line()
+            ),
+        }
+    };
+    POLICY.replace("@RECORDED@", &RECORDED.map(check).join("\n"))
 }
 
 fn print_next(capture: &str, command: &str, session: &mut Session) {
@@ -260,25 +248,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn metrics_of_the_template_are_turned_on() {
-        let policy = ["tool_call_count", "cost_tokens"]
-            .iter()
-            .fold(POLICY.to_owned(), |policy, metric| {
-                turned_on(&policy, metric, 40_000.0)
-            });
+    fn what_runs_recorded_is_gated_on_and_the_rest_is_a_comment() {
+        let policy = |recorded: &[(&str, f64)]| {
+            let text = starter(recorded);
+            let policy = Policy::parse(&text, &Overrides::default());
+            (policy.unwrap_or_else(|error| panic!("{error}: {text}")), text)
+        };
+        let (alone, text) = policy(&[]);
+        assert!(alone.check("tool_call_count").is_none(), "{text}");
+        assert!(text.contains("\n  # tool_call_count: {"), "{text}");
+        let (all, text) = policy(&[("tool_call_count", 3.0), ("cost_tokens", 40_000.0)]);
+        assert!(all.check("cost_tokens").is_some(), "{text}");
         assert!(
-            policy.contains("\n  tool_call_count:\n    kind: measured\n"),
-            "{policy}"
+            text.contains("limit: 200, ") && text.contains("limit: 160000, "),
+            "{text}"
         );
-        assert!(
-            policy.contains("\n  cost_tokens:\n    kind: measured\n"),
-            "{policy}"
-        );
-        assert!(policy.contains("\n    limit: 500000\n"), "{policy}");
-        assert!(policy.contains("# Tool calls, likewise.\n"), "{policy}");
-        for text in [POLICY, &policy] {
-            assert!(Policy::parse(text, &Overrides::default()).is_ok(), "{text}");
-        }
-        assert_eq!(turned_on(POLICY, "latency_ms", 1.0), POLICY);
     }
 }
