@@ -35,7 +35,8 @@ const COLUMNS_BEFORE: usize = 30;
 
 tracer_sdk::words! {
     /// The order of the hits of a search, from the largest to the smallest.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+    #[serde(rename_all = "lowercase")]
     pub enum SearchOrder in tracer_catalog {
         /// The cost of the model call.
         Cost = "cost",

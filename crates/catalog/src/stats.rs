@@ -19,7 +19,8 @@ use crate::store::ListedRun;
 
 tracer_sdk::words! {
     /// By what runs, or calls, are grouped.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+    #[serde(rename_all = "lowercase")]
     pub enum Grouping in tracer_catalog::stats {
         /// The agent: the name of the run without its time stamp.
         Name = "name",

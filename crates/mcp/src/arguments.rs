@@ -54,8 +54,8 @@ pub(crate) struct SearchRuns {
     /// The order of hits, from the largest to the smallest, over all runs: the costliest model call is the first of
     /// `kind:llm` by `cost`; left out, they come by run.
     #[serde(default)]
-    #[schemars(schema_with = "search_order_schema")]
-    pub(crate) sort: Option<String>,
+    #[schemars(with = "Option<String>", extend("enum" = or_null(SearchOrder::ALL.map(SearchOrder::as_str))))]
+    pub(crate) sort: Option<SearchOrder>,
     /// Also search the trials of gates.
     #[serde(default)]
     pub(crate) trials: bool,
@@ -144,11 +144,11 @@ pub(crate) struct Stats {
     /// Only runs that match, such as `since:7d model:gpt-5*`.
     pub(crate) query: String,
     /// The grouping; left out, all runs together.
-    #[schemars(schema_with = "grouping_schema")]
-    pub(crate) by: Option<String>,
+    #[schemars(with = "Option<String>", extend("enum" = or_null(Grouping::ALL.map(Grouping::as_str))))]
+    pub(crate) by: Option<Grouping>,
     /// The order of groups, from the largest to the smallest; left out, by their number.
-    #[schemars(schema_with = "stats_column_schema")]
-    pub(crate) sort: Option<String>,
+    #[schemars(with = "Option<String>", extend("enum" = or_null(StatsColumn::ALL.map(StatsColumn::as_str))))]
+    pub(crate) sort: Option<StatsColumn>,
     /// Also count the trials of gates.
     pub(crate) trials: bool,
     /// The most tokens that the answer may have.
@@ -157,52 +157,9 @@ pub(crate) struct Stats {
     pub(crate) cursor: Option<String>,
 }
 
-impl SearchRuns {
-    /// The order of hits.
-    pub(crate) fn order(&self) -> Result<Option<SearchOrder>, ToolError> {
-        let words = SearchOrder::ALL.map(SearchOrder::as_str);
-        one_of("sort", self.sort.as_deref(), SearchOrder::from_word, &words)
-    }
-}
-
-/// The value of a word among those that are allowed.
-fn one_of<T>(
-    name: &str,
-    word: Option<&str>,
-    from_word: impl Fn(&str) -> Option<T>,
-    words: &[&str],
-) -> Result<Option<T>, ToolError> {
-    let Some(word) = word else { return Ok(None) };
-    let refused = || ToolError::Arguments(format!("`{name}` is one of {}", words.join(", ")));
-    from_word(word).map(Some).ok_or_else(refused)
-}
-
-impl Stats {
-    /// The order of groups.
-    pub(crate) fn column(&self) -> Result<Option<StatsColumn>, ToolError> {
-        let words = StatsColumn::ALL.map(StatsColumn::as_str);
-        one_of("sort", self.sort.as_deref(), StatsColumn::from_word, &words)
-    }
-
-    /// The grouping.
-    pub(crate) fn grouping(&self) -> Result<Option<Grouping>, ToolError> {
-        let words = Grouping::ALL.map(Grouping::as_str);
-        one_of("by", self.by.as_deref(), Grouping::from_word, &words)
-    }
-}
-
-fn grouping_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-    schemars::json_schema!({"type": ["string", "null"], "enum": Grouping::ALL.map(|by| Some(by.as_str())).to_vec()})
-}
-
-fn stats_column_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-    let words = StatsColumn::ALL.map(|column| Some(column.as_str()));
-    schemars::json_schema!({"type": ["string", "null"], "enum": words.to_vec()})
-}
-
-fn search_order_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-    let words = SearchOrder::ALL.map(|order| Some(order.as_str()));
-    schemars::json_schema!({"type": ["string", "null"], "enum": words.to_vec()})
+/// The words of an argument that may be left out.
+fn or_null<const N: usize>(words: [&'static str; N]) -> Vec<Option<&'static str>> {
+    words.map(Some).to_vec()
 }
 
 /// The arguments of a call; none are an empty object.

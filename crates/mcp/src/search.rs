@@ -33,7 +33,7 @@ pub(crate) fn answer(store: &FactsStore, asked: &SearchRuns) -> Result<String, T
     }
     let runs = selection::all(store)?;
     let candidates = runs.candidates(&query, asked.trials, now())?;
-    if let Some(order) = asked.order()? {
+    if let Some(order) = asked.sort {
         return sorted(store, asked, &runs, &candidates, &test, order);
     }
     let (first, after_step) = match &asked.cursor {

@@ -17,10 +17,10 @@ const MAX_NAME_BYTES: usize = 80;
 
 pub(crate) fn answer(store: &FactsStore, asked: &Stats) -> Result<String, ToolError> {
     let query: RunQuery = asked.query.parse()?;
-    let by = asked.grouping()?;
+    let by = asked.by;
     let runs = selection::all(store)?;
     let mut found = runs.stats(&selection::matching(&runs, &query, asked.trials)?, by)?;
-    if let Some(column) = asked.column()? {
+    if let Some(column) = asked.sort {
         found.sort(column, false, by);
     }
     let is_of_calls = by.is_some_and(tracer_catalog::stats::Grouping::is_of_calls);

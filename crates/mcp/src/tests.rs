@@ -235,12 +235,12 @@ fn what_cannot_be_answered_says_what_to_do() {
         (
             "search_runs",
             json!({"query": "kind:tool", "sort": "size"}),
-            "`sort` is one of cost",
+            "expected one of `cost`",
         ),
         (
             "stats",
             json!({"by": "tool", "sort": "size"}),
-            "`sort` is one of group",
+            "expected one of `group`",
         ),
         ("search_runs", json!({}), "missing field `query`"),
         (
@@ -267,7 +267,7 @@ fn what_cannot_be_answered_says_what_to_do() {
             "ask without a cursor",
         ),
         ("compare_runs", json!({"before": "latest~7"}), "only 2 runs"),
-        ("stats", json!({"by": "moon"}), "`by` is one of name, model"),
+        ("stats", json!({"by": "moon"}), "expected one of `name`, `model`"),
         ("stats", json!({"cursor": "-1"}), "ask without a cursor"),
     ] {
         let said = refused(tool, arguments);

@@ -15,7 +15,8 @@ tracer_sdk::words! {
     /// assert_eq!(StatsColumn::from_word("p95"), Some(StatsColumn::P95));
     /// assert_eq!(StatsColumn::from_word("size"), None);
     /// ```
-    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+    #[serde(rename_all = "lowercase")]
     pub enum StatsColumn in tracer_catalog::stats {
         /// The name of the group.
         Group = "group",
