@@ -23,33 +23,41 @@ const MODEL: &str = "demo-model";
 
 /// Answers the ticket. An error is a guardrail in the user's own settings.
 pub(crate) fn answer_ticket() -> Result<(), GuardrailExceeded> {
+    triage(INSTRUCTIONS, Duration::from_millis(180))?;
+    let article = research("refund policy pro plan")?;
+    let answer = "Dear Ada, your refund for ORD-1042 was approved on Monday. On the pro plan it arrives within 3 days.";
+    let usage = Usage::new(412, 35);
+    conclude(&json!(article), answer, usage, Duration::from_millis(320))?;
+    send_reply("ORD-1042", answer)?;
+    Ok(())
+}
+
+/// Looks the customer up, and lets the model decide what to search for.
+fn triage(instructions: &str, takes: Duration) -> Result<(), GuardrailExceeded> {
     tracer_sdk::state(&json!({"phase": "triage", "ticket": QUESTION})).record()?;
     let customer = lookup_customer("cust_1042", CREDENTIAL)?;
-
     let asked = json!({"messages": [
-        {"role": "system", "content": format!("{INSTRUCTIONS} The customer: {customer}")},
+        {"role": "system", "content": format!("{instructions} The customer: {customer}")},
         {"role": "user", "content": QUESTION},
     ]});
     let decided = json!({"role": "assistant", "content": null, "tool_calls": [
         {"function": {"name": "search_kb", "arguments": {"query": "refund policy pro plan"}}},
     ]});
-    ask_model(&asked, &decided, Usage::new(212, 19), Duration::from_millis(180))?;
-    let article = research("refund policy pro plan")?;
+    ask_model(&asked, &decided, Usage::new(212, 19), takes)
+}
 
+/// Lets the model answer from what was found.
+fn conclude(found: &Value, answer: &str, usage: Usage, takes: Duration) -> Result<(), GuardrailExceeded> {
     let asked = json!({"messages": [
         {"role": "system", "content": INSTRUCTIONS},
         {"role": "user", "content": QUESTION},
-        {"role": "tool", "content": article},
+        {"role": "tool", "content": found},
     ]});
-    let answer = "Dear Ada, your refund for ORD-1042 was approved on Monday. On the pro plan it arrives within 3 days.";
     let decided = json!({"role": "assistant", "content": answer});
-    ask_model(&asked, &decided, Usage::new(412, 35), Duration::from_millis(320))?;
-
+    ask_model(&asked, &decided, usage, takes)?;
     tracer_sdk::state(&json!({"phase": "answered", "ticket": QUESTION}))
         .diff(&json!({"phase": "triage → answered"}))
-        .record()?;
-    send_reply("ORD-1042", answer)?;
-    Ok(())
+        .record()
 }
 
 /// Both arguments are recorded; the second one is redacted for its name.

@@ -7,7 +7,7 @@ use serde_json::json;
 use tracer_runs::SelectError;
 use tracer_sdk::format::{SPEC_VERSION, TraceId};
 
-use crate::commands::receive::receiver::{OtlpOptions, RunningReceiver};
+use crate::commands::receive::receiver::{RunningReceiver, otlp_server};
 use crate::error::{CliError, ErrorKind};
 use crate::outcome::CommandOutcome;
 use crate::session::Session;
@@ -63,7 +63,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     })?;
     let receiver = args
         .receive
-        .then(|| RunningReceiver::otlp(&OtlpOptions::default(), session))
+        .then(|| RunningReceiver::otlp(otlp_server(None), session, |_| {}))
         .transpose()?;
     let path = run_id.map_or_else(|| "/".to_owned(), |run_id| format!("/r/{run_id}"));
     let url = bound.url(&path);

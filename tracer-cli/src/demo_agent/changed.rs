@@ -7,38 +7,19 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tracer_sdk::{GuardrailExceeded, Usage};
 
-use super::{CREDENTIAL, INSTRUCTIONS, QUESTION, ask_model, lookup_customer, search_kb};
+use super::{INSTRUCTIONS, conclude, search_kb, triage};
 
 /// Answers the ticket, or so it says. An error is a guardrail in the user's own settings.
 pub(crate) fn answer_ticket() -> Result<(), GuardrailExceeded> {
-    tracer_sdk::state(&json!({"phase": "triage", "ticket": QUESTION})).record()?;
-    let customer = lookup_customer("cust_1042", CREDENTIAL)?;
-
-    let asked = json!({"messages": [
-        {"role": "system", "content": format!("{INSTRUCTIONS} Be thorough. The customer: {customer}")},
-        {"role": "user", "content": QUESTION},
-    ]});
-    let decided = json!({"role": "assistant", "content": null, "tool_calls": [
-        {"function": {"name": "search_kb", "arguments": {"query": "refund policy pro plan"}}},
-    ]});
-    ask_model(&asked, &decided, Usage::new(212, 19), Duration::from_millis(60))?;
-
+    let instructions = format!("{INSTRUCTIONS} Be thorough.");
+    triage(&instructions, Duration::from_millis(60))?;
     let mut found = Vec::new();
     for _ in 0..5 {
         found.push(search_kb("refund policy pro plan")?);
     }
-    let asked = json!({"messages": [
-        {"role": "system", "content": INSTRUCTIONS},
-        {"role": "user", "content": QUESTION},
-        {"role": "tool", "content": found},
-    ]});
-    let decided =
-        json!({"role": "assistant", "content": "I could not verify this. A colleague will look at it."});
-    ask_model(&asked, &decided, Usage::new(3_085, 74), Duration::from_millis(90))?;
-
-    tracer_sdk::state(&json!({"phase": "answered", "ticket": QUESTION}))
-        .diff(&json!({"phase": "triage → answered"}))
-        .record()?;
+    let answer = "I could not verify this. A colleague will look at it.";
+    let usage = Usage::new(3_085, 74);
+    conclude(&json!(found), answer, usage, Duration::from_millis(90))?;
     escalate_to_human("ORD-1042")?;
     Ok(())
 }

@@ -24,7 +24,7 @@ use tracer_insight::status::Signs as _;
 use tracer_insight::text::{one_line, path_below_home};
 use tracer_insight::units;
 
-use self::receiver::{OtlpOptions, Received, RunningReceiver};
+use self::receiver::{Received, RunningReceiver};
 use crate::value_parsers::parse_duration;
 
 /// Poll interval of completed runs.
@@ -106,7 +106,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     let receiver = if args.models {
         RunningReceiver::models(args, &inherited, session)?
     } else {
-        RunningReceiver::otlp(&args.otlp_options(), session)?
+        args.otlp(session)?
     };
     let store = RunStore::new(session.data_dir()?);
     announce(args, &receiver, session)?;
@@ -127,14 +127,14 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
 }
 
 impl Args {
-    fn otlp_options(&self) -> OtlpOptions {
-        OtlpOptions {
-            host: self.host,
-            port: self.port,
-            token: self.token.clone(),
-            all_traces: self.all_traces,
-            no_content: self.no_content,
-        }
+    fn otlp(&self, session: &Session) -> Result<RunningReceiver, CliError> {
+        let mut server = receiver::otlp_server(self.port);
+        server.listen = self.host.unwrap_or(server.listen);
+        server.token.clone_from(&self.token);
+        RunningReceiver::otlp(server, session, |collector| {
+            collector.keep_all = self.all_traces;
+            collector.without_content = self.no_content;
+        })
     }
 
     fn proxy_address(&self) -> ProxyAddress {

@@ -1,7 +1,6 @@
 //! A running receiver: an endpoint of OTLP or a proxy for model APIs, and the collector of its runs.
 
 use std::fmt::Write as _;
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,29 +25,13 @@ const PROXY_SILENCE: Duration = Duration::from_secs(24 * 60 * 60);
 /// Age of a run's root at which the run is completed: a proxy sends the root last.
 const PROXY_QUIET: Duration = Duration::from_millis(200);
 
-/// Address and content of an endpoint of OTLP.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct OtlpOptions {
-    /// This machine's own address without it.
-    pub(crate) host: Option<IpAddr>,
-    /// Both protocols on one port; the usual two ports without it.
-    pub(crate) port: Option<u16>,
-    pub(crate) token: Option<String>,
-    pub(crate) all_traces: bool,
-    pub(crate) no_content: bool,
-}
-
-impl OtlpOptions {
-    fn server(&self) -> ServerOptions {
-        let usual = ServerOptions::default();
-        ServerOptions {
-            listen: self.host.unwrap_or(usual.listen),
-            http_port: self.port.unwrap_or(HTTP_PORT),
-            // A port answers both protocols.
-            grpc_port: self.port.is_none().then_some(GRPC_PORT),
-            token: self.token.clone(),
-            ..usual
-        }
+/// The server of an endpoint of OTLP: both protocols on one port, or without it on their usual two.
+pub(crate) fn otlp_server(port: Option<u16>) -> ServerOptions {
+    ServerOptions {
+        http_port: port.unwrap_or(HTTP_PORT),
+        // A port answers both protocols.
+        grpc_port: port.is_none().then_some(GRPC_PORT),
+        ..ServerOptions::default()
     }
 }
 
@@ -86,14 +69,17 @@ enum Server {
 }
 
 impl RunningReceiver {
-    /// Starts an endpoint of OTLP.
-    pub(crate) fn otlp(options: &OtlpOptions, session: &Session) -> Result<Self, CliError> {
+    /// Starts an endpoint of OTLP; `set` changes what it collects.
+    pub(crate) fn otlp(
+        server: ServerOptions,
+        session: &Session,
+        set: impl FnOnce(&mut CollectorOptions),
+    ) -> Result<Self, CliError> {
         let collector = collector(session, |collector| {
-            collector.keep_all = options.all_traces;
-            collector.without_content = options.no_content;
             collector.resume_unfinished = true;
+            set(collector);
         })?;
-        let server = OtlpServer::start(options.server(), collector.clone()).map_err(not_started)?;
+        let server = OtlpServer::start(server, collector.clone()).map_err(not_started)?;
         let (endpoint, grpc_endpoint) = (server.http_endpoint(), server.grpc_endpoint());
         let endpoints = OtlpEndpoints::from(&server);
         let mut exports = exports(&ChildEnvironment::of_otlp(&Inherited::default(), &endpoints));
@@ -318,14 +304,9 @@ mod tests {
 
     #[test]
     fn both_protocols_have_their_usual_ports_or_share_one() {
-        let usual = OtlpOptions::default().server();
+        let usual = otlp_server(None);
         assert_eq!((usual.http_port, usual.grpc_port), (4318, Some(4317)));
-        let port = Some(0);
-        let one = OtlpOptions {
-            port,
-            ..OtlpOptions::default()
-        }
-        .server();
+        let one = otlp_server(Some(0));
         assert_eq!((one.http_port, one.grpc_port), (0, None));
     }
 
