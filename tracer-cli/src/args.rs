@@ -64,7 +64,7 @@ const GROUPS: [CommandGroup; 6] = [
     },
     CommandGroup {
         name: "Read",
-        example: "tracer show latest --errors",
+        example: "tracer list status:failed",
         commands: &["list", "show", "why", "view", "search", "stats", "diff", "export"],
     },
     CommandGroup {

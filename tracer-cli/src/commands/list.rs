@@ -27,7 +27,7 @@ use tracer_insight::units::now;
 
 /// Options of `tracer list`.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example: tracer list 'tool:search_kb tokens>10k since:7d' --sort tokens")]
+#[command(after_help = "Example: tracer list status:failed,loop since:7d")]
 pub struct Args {
     #[command(flatten)]
     query: QueryArgs,

@@ -22,7 +22,8 @@ pub(super) struct QueryArgs {
     ///
     /// Fields of runs: name agent id status since until session command tag commit has tokens input output cached reasoning
     /// cost duration slowest steps llm_calls tool_calls errors failures unknown_calls not_run_calls retries; of their steps:
-    /// tool model failed error args result prompt answer kind. Write -- before a query that begins with a -.
+    /// tool model failed error args result prompt answer kind. A status is running, interrupted, failed, loop, ok or
+    /// damaged. Write -- before a query that begins with a -.
     #[arg(value_name = "QUERY")]
     words: Vec<String>,
 }

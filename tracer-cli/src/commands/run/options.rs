@@ -41,7 +41,7 @@ pub struct Args {
     #[arg(long)]
     no_fail_fast: bool,
 
-    /// Record each trial from outside, as `tracer record` does
+    /// Record each trial from outside, as `tracer record` does: for agents that do not record themselves
     #[arg(long)]
     pub(super) capture: bool,
 
