@@ -11,7 +11,7 @@ use crate::{FailureReason, ProcessExit, Trial, TrialFailure};
 use tracer_runs::RunDirectory;
 
 use super::command_judge::{AttemptOutput, CommandJudge};
-use super::environment::{PrepareTrial, PreparedTrial, TrialEnd, TrialRemarks, TrialStart};
+use super::environment::{PrepareTrial, TrialEnd};
 use super::evidence::TrialEvidence;
 use super::output::OutputCleaner;
 use super::process::{self, EndedProgram, Launch, Orphans, ProgramEnd};
@@ -80,30 +80,49 @@ impl TrialCommand {
         orphans: Option<&Orphans>,
         stop: &Stop,
     ) -> Attempt {
-        let prepared = Scratch::new().and_then(|scratch| {
-            let directory = self.prepare(&scratch, stop)?;
-            Ok((scratch, directory))
-        });
-        let (scratch, directory) = match prepared {
-            Ok(prepared) => prepared,
-            Err(error) => return not_started(number, &error, None, stop),
+        let scratch = match Scratch::new() {
+            Ok(scratch) => scratch,
+            Err(error) => return Attempt::not_started(number, &error, None, stop),
         };
-        let mut launch = self.launch(number, &scratch, directory);
-        let finish = match self.prepare_environment(&scratch, &mut launch) {
-            Ok(finish) => finish,
-            Err(error) => return not_started(number, &error, Some(scratch), stop),
-        };
+        match self.attempt_in(&scratch, number, policy, orphans, stop) {
+            Ok((TrialEvidence { runs, trial }, has_survivors)) => Attempt {
+                trial,
+                runs,
+                has_survivors,
+                scratch: Some(scratch),
+            },
+            Err(error) => Attempt::not_started(number, &error, Some(scratch), stop),
+        }
+    }
+
+    /// Makes one trial in its folder, and tells whether some of its processes could not be ended; the error is that of
+    /// one that was not started.
+    fn attempt_in(
+        &self,
+        scratch: &Scratch,
+        number: u32,
+        policy: &Policy,
+        orphans: Option<&Orphans>,
+        stop: &Stop,
+    ) -> io::Result<(TrialEvidence, bool)> {
+        let directory = self.prepare(scratch, stop)?;
+        let mut launch = self.launch(number, scratch, directory);
+        let prepare = self.environment.as_ref();
+        let finish = prepare
+            .map(|prepare| prepare(&scratch.data_dir(), &mut launch))
+            .transpose()?;
+        let end = |end: TrialEnd| finish.map(|finish| finish(end)).unwrap_or_default();
         let ended = match process::run(&launch, orphans, stop) {
             Ok(ended) => ended,
             Err(error) => {
-                finish(TrialEnd {
+                end(TrialEnd {
                     exit: None,
                     took: Duration::ZERO,
                 });
-                return not_started(number, &error, Some(scratch), stop);
+                return Err(error);
             }
         };
-        let remarks = finish(TrialEnd {
+        let remarks = end(TrialEnd {
             exit: match ended.end {
                 ProgramEnd::Exited(status) => Some(exit(status)),
                 ProgramEnd::TimedOut | ProgramEnd::Stopped(_) => None,
@@ -122,15 +141,15 @@ impl TrialCommand {
                 stop,
             },
         };
-        let TrialEvidence { runs, mut trial } =
-            TrialEvidence::collect(number, &scratch.data_dir(), policy, &output);
+        let mut evidence = TrialEvidence::collect(number, &scratch.data_dir(), policy, &output);
+        let trial = &mut evidence.trial;
         if let (Some(failure), Some(no_run)) = (&mut trial.failure, remarks.no_run)
             && failure.reason == FailureReason::NoTrace
             && failure.detail.is_empty()
         {
             failure.detail = no_run;
         }
-        self.record_process(&mut trial, &ended);
+        self.record_process(trial, &ended);
         if let Some(reason) = &cut_short {
             trial.cut_short(reason);
         }
@@ -140,12 +159,7 @@ impl TrialCommand {
             self.output.last_words(&ended.stderr, &ended.stdout)
         };
         scratch.remove_all_but_data();
-        Attempt {
-            trial,
-            runs,
-            has_survivors: ended.has_survivors,
-            scratch: Some(scratch),
-        }
+        Ok((evidence, ended.has_survivors))
     }
 
     fn prepare(&self, scratch: &Scratch, stop: &Stop) -> io::Result<PathBuf> {
@@ -175,26 +189,6 @@ impl TrialCommand {
             removed: &REMOVED_VARIABLES,
             timeout: self.timeout,
         }
-    }
-
-    /// Prepares the environment of a trial, and adds it to what its process is started with.
-    fn prepare_environment(
-        &self,
-        scratch: &Scratch,
-        launch: &mut Launch,
-    ) -> io::Result<Box<dyn FnOnce(TrialEnd) -> TrialRemarks>> {
-        let prepared = match &self.environment {
-            Some(prepare) => prepare(&TrialStart {
-                data_dir: &scratch.data_dir(),
-                directory: &launch.directory,
-                program: &launch.program,
-                arguments: &launch.arguments,
-            })?,
-            None => PreparedTrial::plain(&launch.arguments),
-        };
-        launch.environment.extend(prepared.variables);
-        launch.arguments = prepared.arguments;
-        Ok(prepared.finish)
     }
 
     /// Adds what the process tells; that it failed comes before what is wrong with its trace.
@@ -229,16 +223,18 @@ impl TrialCommand {
     }
 }
 
-fn not_started(number: u32, error: &io::Error, scratch: Option<Scratch>, stop: &Stop) -> Attempt {
-    let failure = match stop.reason() {
-        Some(_) => TrialFailure::new(FailureReason::Interrupted),
-        None => TrialFailure::new(FailureReason::NotStarted).with(error.to_string()),
-    };
-    Attempt {
-        trial: Trial::failed(number, failure),
-        runs: Vec::new(),
-        has_survivors: false,
-        scratch,
+impl Attempt {
+    fn not_started(number: u32, error: &io::Error, scratch: Option<Scratch>, stop: &Stop) -> Self {
+        let failure = match stop.reason() {
+            Some(_) => TrialFailure::new(FailureReason::Interrupted),
+            None => TrialFailure::new(FailureReason::NotStarted).with(error.to_string()),
+        };
+        Self {
+            trial: Trial::failed(number, failure),
+            runs: Vec::new(),
+            has_survivors: false,
+            scratch,
+        }
     }
 }
 

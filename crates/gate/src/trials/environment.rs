@@ -1,49 +1,19 @@
 //! [`PrepareTrial`]: variables and options of a trial's process, and what becomes of them when the process
 //! has ended. The command supplies it, so that the gate knows nothing of how runs are captured.
 
-use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 use std::time::Duration;
 
+use super::process::Launch;
 use crate::ProcessExit;
 
-/// Prepares a trial before its process is started; the error is the reason why it cannot be.
-pub type PrepareTrial = dyn Fn(&TrialStart<'_>) -> io::Result<PreparedTrial> + Sync;
+/// Prepares a trial before its process is started, whose run is in this data directory; the error is the reason why it
+/// cannot be started.
+pub type PrepareTrial = dyn Fn(&Path, &mut Launch) -> io::Result<Box<FinishTrial>> + Sync;
 
-/// A trial whose process is about to be started.
-#[derive(Debug)]
-pub struct TrialStart<'a> {
-    /// Data directory of its run.
-    pub data_dir: &'a Path,
-    /// The working directory of its process.
-    pub directory: &'a Path,
-    /// The program.
-    pub program: &'a Path,
-    /// Its arguments.
-    pub arguments: &'a [OsString],
-}
-
-/// A trial that is prepared: the process that is started, and the end of the preparations.
-pub struct PreparedTrial {
-    /// Variables that its process gets.
-    pub variables: Vec<(&'static str, OsString)>,
-    /// Arguments of its program: its own, and those for capturing.
-    pub arguments: Vec<OsString>,
-    /// Ends the preparations, when the process has ended: its run is complete in the data directory then, if there is one.
-    pub finish: Box<dyn FnOnce(TrialEnd) -> TrialRemarks>,
-}
-
-impl PreparedTrial {
-    /// A program with these arguments, which records its own run.
-    pub(super) fn plain(arguments: &[OsString]) -> Self {
-        Self {
-            variables: Vec::new(),
-            arguments: arguments.to_vec(),
-            finish: Box::new(|_| TrialRemarks::default()),
-        }
-    }
-}
+/// Ends the preparations, when the process has ended: its run is complete in the data directory then, if there is one.
+pub type FinishTrial = dyn FnOnce(TrialEnd) -> TrialRemarks;
 
 /// Facts of an environment about a trial that its run lacks.
 ///

@@ -28,9 +28,10 @@ mod workspace;
 
 pub use attempt::TrialCommand;
 pub use command_judge::CommandJudge;
-pub use environment::{PrepareTrial, PreparedTrial, TrialEnd, TrialRemarks, TrialStart};
+pub use environment::{FinishTrial, PrepareTrial, TrialEnd, TrialRemarks};
 pub use gate_run::{GateProgress, GateRun, MadeTrials, TrialDisplay};
 pub use output::OutputCleaner;
+pub use process::Launch;
 pub use program::TrialProgram;
 pub use stop::Stop;
 pub use workspace::{Workspace, fingerprint};

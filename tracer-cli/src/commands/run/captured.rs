@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use tracer_capture::cassette::{Cassette, ReplayOptions, ReplayOutcome, Replayer};
 use tracer_capture::record::{CommandEnd, Exit, Inherited, RecordOptions, Recording};
 use tracer_gate::ProcessExit;
-use tracer_gate::trials::{PreparedTrial, TrialEnd, TrialRemarks, TrialStart};
+use tracer_gate::trials::{FinishTrial, Launch, TrialEnd, TrialRemarks};
 use tracer_sdk::format::{RUNS_FOLDER, Timestamp};
 use tracer_sdk::settings::Settings;
 
@@ -37,43 +37,37 @@ impl TrialReplay {
 
 /// Prepares a trial that is recorded from outside, with this redaction and these limits.
 pub(super) fn prepare(
-    settings: &Settings,
-    replay: Option<&TrialReplay>,
-    trial: &TrialStart<'_>,
-) -> io::Result<PreparedTrial> {
-    let program = trial.program.as_os_str().to_owned();
-    let command: Vec<OsString> = [program]
-        .into_iter()
-        .chain(trial.arguments.iter().cloned())
-        .collect();
-    let mut settings = settings.clone();
-    settings.data_dir = trial.data_dir.into();
+    mut settings: Settings,
+    replay: Option<TrialReplay>,
+    data_dir: &Path,
+    launch: &mut Launch,
+) -> io::Result<Box<FinishTrial>> {
+    let program = launch.program.as_os_str().to_owned();
+    let command = [&[program], &*launch.arguments].concat();
+    settings.data_dir = data_dir.into();
     let inherited = Inherited::of_process();
-    let mut options = RecordOptions::new(settings, command, trial.directory, &inherited);
-    let replayer = match replay {
-        Some(replay) => Some(
-            options
-                .replay(&replay.cassette, ReplayOptions::default())
-                .map_err(io::Error::other)?,
-        ),
+    let mut options = RecordOptions::new(settings, command, &launch.directory, &inherited);
+    let replay = match replay {
+        Some(replay) => {
+            let replayer = options.replay(&replay.cassette, ReplayOptions::default());
+            Some((replay, replayer.map_err(io::Error::other)?))
+        }
         None => None,
     };
     let recording = Recording::start(options, &inherited).map_err(io::Error::other)?;
     let variables = recording.environment().variables.iter();
     let variables = variables.map(|variable| (variable.name, OsString::from(&variable.value)));
-    let mut arguments = trial.arguments.to_vec();
+    launch.environment.extend(variables);
     let position = recording
         .options_position()
         .saturating_sub(1)
-        .min(arguments.len());
-    arguments.splice(position..position, recording.added_options().iter().cloned());
-    let replay = replay.cloned().zip(replayer);
-    let runs_directory = trial.data_dir.join(RUNS_FOLDER);
-    Ok(PreparedTrial {
-        variables: variables.collect(),
-        arguments,
-        finish: Box::new(move |ended| finish(recording, replay, &runs_directory, ended)),
-    })
+        .min(launch.arguments.len());
+    let options = recording.added_options().iter().cloned();
+    launch.arguments.splice(position..position, options);
+    let runs_directory = data_dir.join(RUNS_FOLDER);
+    Ok(Box::new(move |ended| {
+        finish(recording, replay, &runs_directory, ended)
+    }))
 }
 
 /// Ends the recording of a trial.

@@ -4,6 +4,8 @@ mod captured;
 mod environment;
 mod options;
 
+use std::path::Path;
+
 use tracer_capture::cassette::ReplayOutcome;
 use tracer_gate::policy::{OnInconclusive, Policy};
 use tracer_gate::{FailureReason, GateDetails, Report, StopReason, Trial};
@@ -20,7 +22,7 @@ use captured::TrialReplay;
 pub use options::Args;
 use tracer_gate::files;
 use tracer_gate::trials::{
-    GateProgress, GateRun, OutputCleaner, PrepareTrial, TrialCommand, TrialDisplay, TrialProgram, TrialStart,
+    GateProgress, GateRun, Launch, OutputCleaner, PrepareTrial, TrialCommand, TrialDisplay, TrialProgram,
     Workspace,
 };
 use tracer_insight::units::now;
@@ -187,7 +189,9 @@ fn command(
         timeout: policy.timeout,
         output,
         environment: (args.capture || replay.is_some()).then(|| {
-            let prepare = move |trial: &TrialStart<'_>| captured::prepare(&settings, replay.as_ref(), trial);
+            let prepare = move |data_dir: &Path, launch: &mut Launch| {
+                captured::prepare(settings.clone(), replay.clone(), data_dir, launch)
+            };
             Box::new(prepare) as Box<PrepareTrial>
         }),
     };

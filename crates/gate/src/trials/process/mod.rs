@@ -12,4 +12,5 @@ mod tail;
 mod tests;
 
 pub(crate) use orphans::Orphans;
-pub(super) use run::{EndedProgram, Launch, ProgramEnd, run};
+pub use run::Launch;
+pub(super) use run::{EndedProgram, ProgramEnd, run};

@@ -20,17 +20,17 @@ const OUTPUT_PATIENCE: Duration = Duration::from_secs(2);
 
 /// A program to run.
 #[derive(Debug, Clone)]
-pub(crate) struct Launch {
+pub struct Launch {
     /// The program.
-    pub(crate) program: PathBuf,
+    pub program: PathBuf,
     /// Its arguments.
-    pub(crate) arguments: Vec<OsString>,
+    pub arguments: Vec<OsString>,
     /// Text on its standard input, which is empty otherwise.
     pub(crate) input: Option<String>,
     /// Its working directory.
-    pub(crate) directory: PathBuf,
+    pub directory: PathBuf,
     /// Variables added to the environment of this process.
-    pub(crate) environment: Vec<(&'static str, OsString)>,
+    pub environment: Vec<(&'static str, OsString)>,
     /// Variables removed from the environment of this process, unless set.
     pub(crate) removed: &'static [&'static str],
     /// Time limit.
