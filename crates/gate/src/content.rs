@@ -143,7 +143,7 @@ impl RunContent<'_> {
         let lost =
             may_be_lost.then(|| Finding::unknown(format!("calls of {tool} may be missing from the trace")));
         let findings = (1..).zip(findings).map(|(call, finding)| Finding {
-            reason: format!("call {call} of {tool}: {}", finding.reason.plain()).into(),
+            reason: format!("call {call} of {tool}: {}", finding.reason.text()).into(),
             ..finding
         });
         let worst = Finding::worst(findings.chain(lost));
