@@ -349,18 +349,6 @@ impl RunMeta {
     }
 }
 
-/// The keys that this version knows, in the order in which they are written.
-pub(crate) const META_KEYS: [&str; 8] = [
-    "spec_version",
-    "trace_id",
-    "run_name",
-    "started_at",
-    "ended_at",
-    "duration_ms",
-    "status",
-    "counts",
-];
-
 impl Serialize for RunMeta {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;

@@ -91,16 +91,8 @@ fn malformed() -> Vec<Case> {
         ("-Infinity", with("50,", "-Infinity,")),
         ("NaN in a field of others", with("{", "{\"x\":NaN,")),
         ("a number out of range", with("50,", "1e400,")),
-        (
-            "a number out of range in a field of others",
-            with("{", "{\"x\":-1e999,"),
-        ),
         ("a number with a leading zero", with("50,", "050,")),
         ("a hexadecimal number", with("50,", "0x32,")),
-        (
-            "a lone surrogate in a field of others",
-            with("{", "{\"x\":\"\\udc00\","),
-        ),
         ("a raw control character", with("plan", "pl\u{1}an")),
         ("single quotes", line.replace('"', "'").into_bytes()),
         ("10,000 levels", deep(10_000)),

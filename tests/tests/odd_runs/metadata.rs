@@ -70,24 +70,6 @@ fn texts() -> Vec<Case> {
         Shows(2),
     ));
     cases.push(case(
-        "a field that is duplicated",
-        run().meta(text.replacen('{', "{\"status\": \"running\",", 1)),
-        &["invalid_value meta.json.status"],
-        Shows(2),
-    ));
-    cases.push(case(
-        "a count that is duplicated",
-        run().meta(text.replacen("{\"errors\"", "{\"errors\":9,\"errors\"", 1)),
-        &["invalid_value meta.json.counts"],
-        Shows(2),
-    ));
-    cases.push(case(
-        "a key of others that is duplicated",
-        run().meta(text.replacen('{', "{\"x\":1,\"x\":2,", 1)),
-        &["invalid_value meta.json"],
-        Shows(2),
-    ));
-    cases.push(case(
         "keys of others",
         run().meta_with(json!({"dropped": {"spans": 1}, "x": [1, {"y": null}], "": ""})),
         &[],

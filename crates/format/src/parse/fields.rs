@@ -57,6 +57,11 @@ impl Location {
         Problem::new(code, self.to_string(), message)
     }
 
+    /// The problem of something else in the object's place.
+    pub(super) fn not_an_object(self) -> Problem {
+        self.problem(ProblemCode::InvalidType, "must be an object")
+    }
+
     /// A problem with a field of the object.
     pub fn field_problem(
         self,
@@ -71,8 +76,8 @@ impl Location {
 /// The problem of a value, without its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FieldError {
-    pub(super) code: ProblemCode,
-    pub(super) message: Cow<'static, str>,
+    code: ProblemCode,
+    message: Cow<'static, str>,
 }
 
 impl FieldError {
@@ -83,11 +88,11 @@ impl FieldError {
         }
     }
 
-    pub(super) fn wrong_type(expected: &'static str) -> Self {
+    fn wrong_type(expected: &'static str) -> Self {
         Self::new(ProblemCode::InvalidType, format!("must be {expected}"))
     }
 
-    pub(super) fn missing() -> Self {
+    fn missing() -> Self {
         Self::new(ProblemCode::MissingField, "is required and missing")
     }
 }
@@ -145,6 +150,25 @@ impl<'a> Fields<'a> {
         }
         self.problem(field, FieldError::wrong_type("an object"));
         None
+    }
+
+    /// Takes a required array of objects, and reads each of them.
+    pub(super) fn read_objects(
+        &mut self,
+        field: &'static str,
+        place: impl Fn(usize) -> Location,
+        read: impl Fn(&mut Fields<'_>),
+    ) {
+        let Some(value) = self.take(field) else { return };
+        let Value::Array(items) = value else {
+            return self.problem(field, FieldError::wrong_type("an array"));
+        };
+        for (number, item) in items.into_iter().enumerate() {
+            match item {
+                Value::Object(item) => read(&mut Fields::new(item, place(number), self.problems)),
+                _ => self.problems.push(place(number).not_an_object()),
+            }
+        }
     }
 
     /// The fields that have not been taken.

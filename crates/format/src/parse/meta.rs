@@ -3,10 +3,8 @@
 
 use serde_json::{Map, Value};
 
-use super::duplicate_keys::DocumentSeed;
 use super::fields::{self, Fields, Location};
 use super::json;
-use crate::meta::META_KEYS;
 use crate::version::{self, Support};
 use crate::{Counts, Problem, ProblemCode, RecordedStatus, RunMeta, SPEC_VERSION, TraceId};
 
@@ -52,23 +50,17 @@ impl MetaReading {
 ///
 /// A version that is not supported is then the only problem: the fields of another version cannot be judged.
 pub fn read_meta(bytes: &[u8]) -> MetaReading {
-    let document = match json::parse(bytes, DocumentSeed) {
-        Ok(document) => document,
+    let object = match json::parse(bytes) {
+        Ok(Some(Value::Object(object))) => object,
+        Ok(_) => return MetaReading::nothing(Location::Meta.not_an_object()),
         Err(error) => {
             return MetaReading::nothing(
                 Location::Meta.problem(ProblemCode::MalformedJson, error.to_string()),
             );
         }
     };
-    let Some(object) = document.object else {
-        return MetaReading::nothing(Location::Meta.problem(ProblemCode::InvalidType, "must be an object"));
-    };
     let mut reading = MetaReading::default();
-    let mut problems: Vec<Problem> = document
-        .repeated
-        .iter()
-        .map(|repeated| repeated.problem(Location::Meta, &META_KEYS))
-        .collect();
+    let mut problems = Vec::new();
     reading.meta = read_fields(object, &mut reading, &mut problems);
     reading.problems = problems;
     if reading.is_unsupported() {

@@ -2,48 +2,14 @@
 
 use std::borrow::Cow;
 
-use serde::de::{MapAccess, SeqAccess, Visitor};
+use serde::Deserialize;
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
-use super::any_value::{Skip, ValueSeed, expecting, seed};
-
-/// Gives the methods of a visitor for null, booleans and numbers: each is kept.
-macro_rules! scalars_as_they_are {
-    () => {
-        fn visit_unit<E>(self) -> Result<Self::Value, E> {
-            Ok(Scalar::Null)
-        }
-
-        fn visit_bool<E>(self, value: bool) -> Result<Self::Value, E> {
-            Ok(Scalar::Bool(value))
-        }
-
-        fn visit_u64<E>(self, number: u64) -> Result<Self::Value, E> {
-            Ok(Scalar::Whole(number))
-        }
-
-        fn visit_i64<E>(self, number: i64) -> Result<Self::Value, E> {
-            Ok(u64::try_from(number).map_or(Scalar::Negative, Scalar::Whole))
-        }
-
-        fn visit_f64<E>(self, number: f64) -> Result<Self::Value, E> {
-            Ok(Scalar::Float(number))
-        }
-    };
-}
-
-/// Gives the methods of a visitor for texts: each is kept, borrowed where it can be.
-macro_rules! texts_as_they_are {
-    () => {
-        fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
-            Ok(Scalar::Text(Cow::Borrowed(text)))
-        }
-
-        fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-            Ok(Scalar::Text(Cow::Owned(text.to_owned())))
-        }
-    };
-}
+/// A text of a document, borrowed where it has no escapes.
+#[derive(Debug, Deserialize)]
+pub(super) struct Text<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
 
 /// A value without what lies inside it.
 #[derive(Debug, Clone, PartialEq)]
@@ -88,80 +54,92 @@ impl<'a> Scalar<'a> {
     }
 }
 
-/// Reads a value as a [`Scalar`], and whether there is a duplicate key inside it.
-#[derive(Debug)]
-pub(super) struct ScalarSeed<'a>(pub(super) &'a mut bool);
+/// Reads a value of any type, and keeps as much of it as is wanted; the rest is checked and passed over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Keep {
+    /// Nothing but its type, and of a text whether it is empty.
+    Presence,
+    /// A text; of objects and arrays that they are there.
+    Scalar,
+    /// All of it.
+    Tree,
+}
 
-seed!(ScalarSeed<'_>, deserialize_any);
-
-impl<'de> Visitor<'de> for ScalarSeed<'_> {
+impl<'de> DeserializeSeed<'de> for Keep {
     type Value = Scalar<'de>;
 
-    expecting!("any JSON value");
-
-    scalars_as_they_are!();
-    texts_as_they_are!();
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-        Skip(self.0).visit_map(map)?;
-        Ok(Scalar::Nested)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<Self::Value, A::Error> {
-        Skip(self.0).visit_seq(items)?;
-        Ok(Scalar::Nested)
+    // Not `IgnoredAny` for what is passed over: that lets numbers out of range and broken escapes pass.
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Scalar<'de>, D::Error> {
+        deserializer.deserialize_any(self)
     }
 }
 
-/// Reads a value as a [`Scalar`]; an object or an array with what lies inside it.
-#[derive(Debug)]
-pub(super) struct TreeSeed<'a>(pub(super) &'a mut bool);
-
-seed!(TreeSeed<'_>, deserialize_any);
-
-impl<'de> Visitor<'de> for TreeSeed<'_> {
-    type Value = Scalar<'de>;
-
-    expecting!("any JSON value");
-
-    scalars_as_they_are!();
-    texts_as_they_are!();
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-        Ok(Scalar::Tree(Box::new(ValueSeed(self.0).visit_map(map)?)))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<Self::Value, A::Error> {
-        Ok(Scalar::Tree(Box::new(ValueSeed(self.0).visit_seq(items)?)))
+impl Keep {
+    fn passes_over(self, text: &str) -> bool {
+        self == Self::Presence && !text.is_empty()
     }
 }
 
-/// Reads whether there is a value: null, an empty text, or anything else, whose inside is passed over.
-#[derive(Debug)]
-pub(super) struct NoteSeed<'a>(pub(super) &'a mut bool);
-
-seed!(NoteSeed<'_>, deserialize_any);
-
-impl<'de> Visitor<'de> for NoteSeed<'_> {
+impl<'de> Visitor<'de> for Keep {
     type Value = Scalar<'de>;
 
-    expecting!("any JSON value");
+    fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("any JSON value")
+    }
 
-    scalars_as_they_are!();
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(Scalar::Null)
+    }
 
-    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(if text.is_empty() {
-            Scalar::Text(Cow::Borrowed(""))
-        } else {
+    fn visit_bool<E>(self, value: bool) -> Result<Self::Value, E> {
+        Ok(Scalar::Bool(value))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Self::Value, E> {
+        Ok(Scalar::Whole(number))
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<Self::Value, E> {
+        Ok(u64::try_from(number).map_or(Scalar::Negative, Scalar::Whole))
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<Self::Value, E> {
+        Ok(Scalar::Float(number))
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+        Ok(if self.passes_over(text) {
             Scalar::Nested
+        } else {
+            Scalar::Text(Cow::Borrowed(text))
         })
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-        ScalarSeed(self.0).visit_map(map)
+    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(if self.passes_over(text) {
+            Scalar::Nested
+        } else {
+            Scalar::Text(Cow::Owned(text.to_owned()))
+        })
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<Self::Value, A::Error> {
-        ScalarSeed(self.0).visit_seq(items)
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        if self == Self::Tree {
+            let value = Value::deserialize(MapAccessDeserializer::new(map))?;
+            return Ok(Scalar::Tree(Box::new(value)));
+        }
+        while map.next_key_seed(Self::Presence)?.is_some() {
+            map.next_value_seed(Self::Presence)?;
+        }
+        Ok(Scalar::Nested)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
+        if self == Self::Tree {
+            let value = Value::deserialize(SeqAccessDeserializer::new(items))?;
+            return Ok(Scalar::Tree(Box::new(value)));
+        }
+        while items.next_element_seed(Self::Presence)?.is_some() {}
+        Ok(Scalar::Nested)
     }
 }

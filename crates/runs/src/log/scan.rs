@@ -4,14 +4,14 @@ use std::io::{self, Read, Seek};
 
 use super::blocks::{Block, Blocks, LineStart, LogLine, MAX_LINE_BYTES};
 use super::problems::Problems;
-use tracer_format::parse::{KeyAttributes, Location, ParsedSpan, ReadAttributes, read_span};
+use tracer_format::parse::{KeyAttributes, Location, ParsedSpan, read_span};
 use tracer_format::project::{IndexEntry, LinePlace, RecordHeader};
 use tracer_format::{ProblemCode, TraceId};
 
 /// Collects something from the spans of a log, in the order of the file.
 pub(crate) trait SpanVisitor: Default {
     /// The attributes that are kept while a line is read.
-    type Attributes<'a>: ReadAttributes<'a>;
+    type Attributes<'a>: serde::Deserialize<'a>;
 
     /// Visits a span that can be read, and gives its header for the index.
     fn visit(

@@ -1,33 +1,20 @@
 //! Attributes of a span that are kept while its line is parsed.
 
 use std::borrow::Cow;
+use std::fmt;
 
-use serde::de::MapAccess;
-use serde_json::{Map, Value};
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 
-use super::super::any_value::{self, BorrowedKey, Skip, has_duplicates};
-use super::super::scalar::{NoteSeed, Scalar, ScalarSeed, TreeSeed};
+use super::super::scalar::{Keep, Scalar, Text};
 use crate::names::event_keys;
 use crate::vocabulary::key_use;
-
-/// Something to read attributes into.
-pub trait ReadAttributes<'de>: Default {
-    /// Reads an object of attributes, and whether there is a duplicate key in it or inside its values.
-    fn read<M: MapAccess<'de>>(map: M, has_duplicate: &mut bool) -> Result<Self, M::Error>;
-}
-
-/// All attributes, as a tree of values.
-impl<'de> ReadAttributes<'de> for Map<String, Value> {
-    fn read<M: MapAccess<'de>>(map: M, has_duplicate: &mut bool) -> Result<Self, M::Error> {
-        any_value::object(map, has_duplicate)
-    }
-}
 
 /// The attributes that an outline of a run needs, those that give a span's type, outcome and tokens; the others are
 /// checked and passed over. For an index, also the names and the arguments of calls.
 #[derive(Debug, Default, PartialEq)]
 pub struct KeyAttributes<'a, const INDEXED: bool = false> {
-    kept: Vec<KeptAttribute<'a>>,
+    /// Keys and, where they are wanted, their values.
+    kept: Vec<(Cow<'a, str>, Option<Scalar<'a>>)>,
     /// The groups that the keys belong to, see [`key_use`].
     groups: u8,
 }
@@ -43,21 +30,11 @@ const INDEXED_IN_EVENTS: [&str; 4] = [
     event_keys::DIFF,
 ];
 
-/// A key and, where it is wanted, its value.
-#[derive(Debug, PartialEq)]
-struct KeptAttribute<'a>(Cow<'a, str>, Option<Scalar<'a>>);
-
-impl AsRef<str> for KeptAttribute<'_> {
-    fn as_ref(&self) -> &str {
-        &self.0
-    }
-}
-
 impl<'a, const INDEXED: bool> KeyAttributes<'a, INDEXED> {
     /// The value under a key; the last one counts.
     pub(crate) fn get(&self, key: &str) -> Option<&Scalar<'a>> {
-        let kept = self.kept.iter().rfind(|kept| kept.0 == key)?;
-        kept.1.as_ref()
+        let (_, value) = self.kept.iter().rfind(|(kept, _)| kept == key)?;
+        value.as_ref()
     }
 
     /// The text under a key.
@@ -67,7 +44,7 @@ impl<'a, const INDEXED: bool> KeyAttributes<'a, INDEXED> {
 
     /// Every key, in the order of the line.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
-        self.kept.iter().map(|kept| &*kept.0)
+        self.kept.iter().map(|(key, _)| &**key)
     }
 
     /// The groups of all keys combined, see [`key_use`].
@@ -77,32 +54,44 @@ impl<'a, const INDEXED: bool> KeyAttributes<'a, INDEXED> {
 
     /// The kept values whose keys begin so, in their order.
     pub fn beginning<'s>(&'s self, beginning: &'s str) -> impl Iterator<Item = (&'s str, &'s Scalar<'a>)> {
-        let values = self.kept.iter().filter(move |kept| kept.0.starts_with(beginning));
-        values.filter_map(|kept| Some((&*kept.0, kept.1.as_ref()?)))
+        let values = self
+            .kept
+            .iter()
+            .filter(move |(key, _)| key.starts_with(beginning));
+        values.filter_map(|(key, value)| Some((&**key, value.as_ref()?)))
     }
 }
 
-impl<'de, const INDEXED: bool> ReadAttributes<'de> for KeyAttributes<'de, INDEXED> {
-    fn read<M: MapAccess<'de>>(mut map: M, has_duplicate: &mut bool) -> Result<Self, M::Error> {
-        let mut kept = Vec::new();
-        let mut groups = 0;
-        while let Some(key) = map.next_key_seed(BorrowedKey)? {
+impl<'de, const INDEXED: bool> Deserialize<'de> for KeyAttributes<'de, INDEXED> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(AttributesVisitor::<INDEXED>)
+    }
+}
+
+struct AttributesVisitor<const INDEXED: bool>;
+
+impl<'de, const INDEXED: bool> Visitor<'de> for AttributesVisitor<INDEXED> {
+    type Value = KeyAttributes<'de, INDEXED>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("attributes")
+    }
+
+    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
+        let mut attributes = KeyAttributes::default();
+        while let Some(Text(key)) = map.next_key()? {
             let mut used = key_use(&key).unwrap_or_default();
             used.is_outlined |= INDEXED && (used.is_indexed || INDEXED_IN_EVENTS.contains(&&*key));
-            groups |= used.groups;
-            let value = if used.is_outlined && used.is_structured {
-                Some(map.next_value_seed(TreeSeed(&mut *has_duplicate))?)
-            } else if used.is_outlined {
-                Some(map.next_value_seed(ScalarSeed(&mut *has_duplicate))?)
-            } else if used.is_noted {
-                Some(map.next_value_seed(NoteSeed(&mut *has_duplicate))?)
-            } else {
-                map.next_value_seed(Skip(&mut *has_duplicate))?;
-                None
+            attributes.groups |= used.groups;
+            let keep = match (used.is_outlined, used.is_structured) {
+                (true, true) => Keep::Tree,
+                (true, false) => Keep::Scalar,
+                (false, _) => Keep::Presence,
             };
-            kept.push(KeptAttribute(key, value));
+            let value = map.next_value_seed(keep)?;
+            let is_kept = used.is_outlined || used.is_noted;
+            attributes.kept.push((key, is_kept.then_some(value)));
         }
-        *has_duplicate |= has_duplicates(&kept);
-        Ok(Self { kept, groups })
+        Ok(attributes)
     }
 }
