@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::fmt;
 use std::str::FromStr;
 
-use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, Timelike};
+use chrono::{DateTime, Datelike, Timelike};
 use serde::{Serialize, Serializer};
 
 /// An instant in UTC, ordered by when it happened (specification, *Span record*).
@@ -226,86 +226,21 @@ impl FromStr for Timestamp {
     /// Accepts `T` and `Z` in either case, any number of fraction digits and any numeric offset; a leap second is
     /// accepted in the last second of any minute.
     fn from_str(text: &str) -> Result<Self, InvalidTime> {
-        let bytes = text.as_bytes();
-        if bytes.len() < "2026-01-01T00:00:00Z".len()
-            || bytes[4] != b'-'
-            || bytes[7] != b'-'
-            || !bytes[10].eq_ignore_ascii_case(&b'T')
-            || bytes[13] != b':'
-            || bytes[16] != b':'
-        {
-            return Err(InvalidTime);
-        }
-        let year = i32::try_from(number(&bytes[0..4])?).map_err(|_| InvalidTime)?;
-        let date = NaiveDate::from_ymd_opt(year, number(&bytes[5..7])?, number(&bytes[8..10])?);
-        let (hour, minute, second) = (
-            number(&bytes[11..13])?,
-            number(&bytes[14..16])?,
-            number(&bytes[17..19])?,
-        );
-        let leap = second == 60;
-        let (fraction, zone) = fraction(&bytes[19..])?;
-        let local: NaiveDateTime = date
-            .and_then(|date| date.and_hms_opt(hour, minute, if leap { 59 } else { second }))
+        // chrono takes a space for the `T` too.
+        let is_rfc3339 = |text: &&str| {
+            text.as_bytes()
+                .get(10)
+                .is_some_and(|byte| byte.eq_ignore_ascii_case(&b'T'))
+        };
+        let time = Some(text)
+            .filter(is_rfc3339)
+            .and_then(|text| DateTime::parse_from_rfc3339(text).ok())
             .ok_or(InvalidTime)?;
-        let seconds = local.and_utc().timestamp() - offset_seconds(zone)?;
         Ok(Self {
-            seconds,
-            nanoseconds: fraction + if leap { 1_000_000_000 } else { 0 },
+            seconds: time.timestamp(),
+            nanoseconds: time.timestamp_subsec_nanos(),
         })
     }
-}
-
-/// The worth of the last of a number of digits of a fraction.
-const NANOSECONDS_OF_DIGIT: [u32; 10] = [
-    1_000_000_000,
-    100_000_000,
-    10_000_000,
-    1_000_000,
-    100_000,
-    10_000,
-    1_000,
-    100,
-    10,
-    1,
-];
-
-/// Reads `.123` off the front, as nanoseconds; digits past the ninth are dropped.
-fn fraction(bytes: &[u8]) -> Result<(u32, &[u8]), InvalidTime> {
-    let Some((b'.', rest)) = bytes.split_first() else {
-        return Ok((0, bytes));
-    };
-    let length = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    if length == 0 {
-        return Err(InvalidTime);
-    }
-    let (digits, rest) = rest.split_at(length);
-    // At most nine digits, the others are worth nothing here.
-    let kept = digits.len().min(9);
-    let nanoseconds = number(&digits[..kept])? * NANOSECONDS_OF_DIGIT[kept];
-    Ok((nanoseconds, rest))
-}
-
-fn offset_seconds(zone: &[u8]) -> Result<i64, InvalidTime> {
-    match zone {
-        [b'Z' | b'z'] => Ok(0),
-        [sign @ (b'+' | b'-'), h1, h2, b':', m1, m2] => {
-            let (hours, minutes) = (number(&[*h1, *h2])?, number(&[*m1, *m2])?);
-            if hours > 23 || minutes > 59 {
-                return Err(InvalidTime);
-            }
-            let seconds = i64::from(hours * 3600 + minutes * 60);
-            Ok(if *sign == b'-' { -seconds } else { seconds })
-        }
-        _ => Err(InvalidTime),
-    }
-}
-
-fn number(bytes: &[u8]) -> Result<u32, InvalidTime> {
-    bytes.iter().try_fold(0, |value, byte| match byte {
-        b'0'..=b'9' => Ok(value * 10 + u32::from(byte - b'0')),
-        _ => Err(InvalidTime),
-    })
 }
 
 /// A point in time as a file has it: the text, which is never rewritten, and the instant that it means.
