@@ -1,6 +1,5 @@
 //! Prices of one's own: the table `[prices]` of a settings file.
 
-use std::collections::HashMap;
 use std::path::Path;
 
 use toml::Spanned;
@@ -26,10 +25,7 @@ const MAX_DOLLARS: u64 = 1_000_000;
 /// let text = "[prices.openai.gpt-5]\ninput = -1\noutput = 2".to_owned();
 /// let user = SettingsFile { path: "config.toml".into(), text: Ok(text) };
 /// let (_, problems) = read_prices(&Sources { user: Some(user), ..Sources::default() });
-/// assert_eq!(
-///     problems[0].to_string(),
-///     "config.toml:2:1: prices.openai.gpt-5.input must be dollars per million tokens, zero or more, such as 1.25"
-/// );
+/// assert!(problems[0].to_string().starts_with("config.toml:2:1: prices.openai.gpt-5 must have input and output"));
 /// ```
 #[must_use]
 pub fn read_prices(sources: &Sources) -> (Prices, Vec<SettingProblem>) {
@@ -44,6 +40,19 @@ pub fn read_prices(sources: &Sources) -> (Prices, Vec<SettingProblem>) {
     (Prices::with_own(own), problems)
 }
 
+/// What a table of prices must be.
+const PRICE: &str = "must have input and output in dollars per million tokens, zero or more, such as 1.25; it may have \
+                     cache_read, cache_write, reasoning, currency (\"USD\"), and the days from and until; \
+                     a name with a dot is written in quotes";
+/// The rates that a table of prices may have.
+const KINDS: [RateKind; 5] = [
+    RateKind::Input,
+    RateKind::Output,
+    RateKind::CacheRead,
+    RateKind::CacheWrite,
+    RateKind::Reasoning,
+];
+
 /// The prices of a settings file. One with a problem is left out.
 fn read_file(path: &Path, text: &str, problems: &mut Vec<SettingProblem>) -> Vec<OwnPrice> {
     // Invalid TOML is a problem of the settings as a whole, which report it.
@@ -53,181 +62,107 @@ fn read_file(path: &Path, text: &str, problems: &mut Vec<SettingProblem>) -> Vec
     let Some((key, value)) = file.get_ref().get_key_value(PRICES_TABLE) else {
         return Vec::new();
     };
-    let mut reader = Reader {
-        path,
-        text,
-        problems,
-        prices: Vec::new(),
-        by_name: HashMap::new(),
-    };
-    reader.read_all(key, value);
-    reader.prices
-}
-
-struct Reader<'a> {
-    path: &'a Path,
-    text: &'a str,
-    problems: &'a mut Vec<SettingProblem>,
-    prices: Vec<OwnPrice>,
-    /// The prices of each provider and model.
-    by_name: HashMap<(String, String), Vec<usize>>,
-}
-
-type PriceKey<'a> = Spanned<DeString<'a>>;
-
-impl Reader<'_> {
-    fn read_all(&mut self, key: &PriceKey<'_>, value: &Spanned<DeValue<'_>>) {
-        let DeValue::Table(providers) = value.get_ref() else {
-            self.problem(key.span().start, PRICES_TABLE, "must be a table of providers");
-            return;
-        };
-        for (provider, models) in providers {
-            let full = format!("{PRICES_TABLE}.{}", shown(provider));
-            let start = provider.span().start;
-            let Some(name) = name(provider).filter(|name| !name.contains(['/', WILDCARD])) else {
-                self.problem(start, &full, "must be the name of a provider, such as openai");
-                continue;
-            };
-            let DeValue::Table(models) = models.get_ref() else {
-                self.problem(start, &full, "must be a table of models");
-                continue;
-            };
-            for (model, prices) in models {
-                self.read_model(&name, &full, model, prices);
-            }
-        }
-    }
-
-    fn read_model(&mut self, provider: &str, parent: &str, key: &PriceKey<'_>, value: &Spanned<DeValue<'_>>) {
-        let full = format!("{parent}.{}", shown(key));
-        let start = key.span().start;
-        let is_model =
-            |name: &String| !name.trim_end_matches(WILDCARD).contains(WILDCARD) && !name.ends_with("**");
-        let Some(model) = name(key).filter(is_model) else {
-            self.problem(
-                start,
-                &full,
-                "must be the name of a model, or its beginning and one * at the end",
-            );
-            return;
-        };
-        let tables: Vec<(usize, &DeTable<'_>)> = match value.get_ref() {
-            DeValue::Table(fields) => vec![(start, fields)],
-            DeValue::Array(items) => {
-                let tables = items.iter().map(|item| match item.get_ref() {
-                    DeValue::Table(fields) => Some((item.span().start, fields)),
-                    _ => None,
-                });
-                tables.collect::<Option<Vec<_>>>().unwrap_or_default()
-            }
-            _ => Vec::new(),
-        };
-        if tables.is_empty() {
-            self.problem(
-                start,
-                &full,
-                "must be a table with input and output, or several with from and until",
-            );
-        }
-        for (start, fields) in tables {
-            if let Some(price) = self.read_price(provider, &model, &full, start, fields) {
-                self.add(price, start, &full);
-            }
-        }
-    }
-
-    fn read_price(
-        &mut self,
-        provider: &str,
-        model: &str,
-        full: &str,
-        start: usize,
-        fields: &DeTable<'_>,
-    ) -> Option<OwnPrice> {
-        let problems_before = self.problems.len();
-        let mut price = OwnPrice {
-            provider: provider.to_owned(),
-            model: model.to_owned(),
-            from: None,
-            until: None,
-            rates: Rates::default(),
-            path: self.path.to_owned(),
-            line: Position::of(self.text, start).line,
-        };
-        for (key, value) in fields {
-            let field: &str = key.get_ref();
-            let value = value.get_ref();
-            let kind = match field {
-                "input" => RateKind::Input,
-                "output" => RateKind::Output,
-                "cache_read" => RateKind::CacheRead,
-                "cache_write" => RateKind::CacheWrite,
-                "reasoning" => RateKind::Reasoning,
-                _ => {
-                    let is_good = match field {
-                        "currency" => matches!(value, DeValue::String(text) if text.as_ref() == "USD"),
-                        "from" => read_day(value, &mut price.from),
-                        "until" => read_day(value, &mut price.until),
-                        _ => false,
-                    };
-                    if !is_good {
-                        let allowed = match field {
-                            "currency" => "must be \"USD\": prices are in dollars",
-                            "from" | "until" => "must be a day, such as 2026-12-01",
-                            _ => {
-                                "is not a field of a price: these are input, output, cache_read, cache_write, reasoning, \
-                                 currency, from and until; a name with a dot is written in quotes"
-                            }
-                        };
-                        self.problem(key.span().start, &format!("{full}.{}", shown(key)), allowed);
-                    }
-                    continue;
-                }
-            };
-            if let Some(rate) = read_rate(value) {
-                price.rates.add(kind, rate);
-            } else {
-                let allowed = "must be dollars per million tokens, zero or more, such as 1.25";
-                self.problem(key.span().start, &format!("{full}.{field}"), allowed);
-            }
-        }
-        if !(fields.contains_key("input") && fields.contains_key("output")) {
-            self.problem(start, full, "must have input and output");
-        }
-        if let (Some(from), Some(until)) = (price.from, price.until)
-            && from >= until
-        {
-            self.problem(start, full, "must have from before until");
-        }
-        (self.problems.len() == problems_before).then_some(price)
-    }
-
-    /// Adds a price, unless the model has one for the same days.
-    fn add(&mut self, price: OwnPrice, start: usize, full: &str) {
-        let name = (price.provider.clone(), price.model.clone());
-        let same = self.by_name.entry(name).or_default();
-        let mut others = same.iter().filter_map(|number| self.prices.get(*number));
-        if let Some(other) = others.find(|other| other.overlaps(&price)) {
-            let allowed = format!("overlaps with the price of the same model in line {}", other.line);
-            self.problem(start, full, &allowed);
-            return;
-        }
-        same.push(self.prices.len());
-        self.prices.push(price);
-    }
-
-    fn problem(&mut self, start: usize, key: &str, allowed: &str) {
-        self.problems.push(SettingProblem {
-            source: SettingSource::File(self.path.to_owned()),
-            position: Some(Position::of(self.text, start)),
+    let mut problem = |start: usize, key: &str, allowed: &str| {
+        problems.push(SettingProblem {
+            source: SettingSource::File(path.to_owned()),
+            position: Some(Position::of(text, start)),
             key: key.to_owned(),
             allowed: allowed.to_owned(),
         });
+    };
+    let mut prices: Vec<OwnPrice> = Vec::new();
+    let DeValue::Table(providers) = value.get_ref() else {
+        problem(key.span().start, PRICES_TABLE, "must be a table of providers");
+        return prices;
+    };
+    for (provider, models) in providers {
+        let full = format!("{PRICES_TABLE}.{}", shown(provider));
+        let name_of_provider = name(provider).filter(|name| !name.contains(['/', WILDCARD]));
+        let (Some(provider), DeValue::Table(models)) = (&name_of_provider, models.get_ref()) else {
+            let allowed = "must be the name of a provider, such as openai, and a table of models";
+            problem(provider.span().start, &full, allowed);
+            continue;
+        };
+        for (key, value) in models {
+            let full = format!("{full}.{}", shown(key));
+            let start = key.span().start;
+            let Some(model) =
+                name(key).filter(|name| !name.strip_suffix(WILDCARD).unwrap_or(name).contains(WILDCARD))
+            else {
+                let allowed = "must be the name of a model, or its beginning and one * at the end";
+                problem(start, &full, allowed);
+                continue;
+            };
+            let tables: Vec<_> = match value.get_ref() {
+                DeValue::Array(items) => items.iter().map(|item| (item.span().start, item)).collect(),
+                _ => vec![(start, value)],
+            };
+            for (start, table) in tables {
+                let price = OwnPrice {
+                    provider: provider.clone(),
+                    model: model.clone(),
+                    from: None,
+                    until: None,
+                    rates: Rates::default(),
+                    path: path.to_owned(),
+                    line: Position::of(text, start).line,
+                };
+                match with_rates(price, start, table.get_ref()) {
+                    Ok(price) => match prices.iter().find(|other| {
+                        (&other.provider, &other.model) == (&price.provider, &price.model)
+                            && other.overlaps(&price)
+                    }) {
+                        Some(other) => {
+                            let line = other.line;
+                            problem(
+                                start,
+                                &full,
+                                &format!("overlaps with the price of the same model in line {line}"),
+                            );
+                        }
+                        None => prices.push(price),
+                    },
+                    Err(start) => problem(start, &full, PRICE),
+                }
+            }
+        }
+    }
+    prices
+}
+
+/// The price with what its table, at `start`, says; else the place of what cannot be used.
+fn with_rates(mut price: OwnPrice, start: usize, table: &DeValue<'_>) -> Result<OwnPrice, usize> {
+    let fields = table.as_table().ok_or(start)?;
+    for (key, value) in fields {
+        let (field, value) = (key.get_ref(), value.get_ref());
+        let is_used = match field.as_ref() {
+            "currency" => value.as_str() == Some("USD"),
+            "from" => read_day(value).map(|day| price.from = Some(day)).is_some(),
+            "until" => read_day(value).map(|day| price.until = Some(day)).is_some(),
+            field => KINDS
+                .into_iter()
+                .find(|kind| kind.name() == field)
+                .and_then(|kind| Some(price.rates.add(kind, read_rate(value)?)))
+                .is_some(),
+        };
+        if !is_used {
+            return Err(key.span().start);
+        }
+    }
+    let is_whole = fields.contains_key("input") && fields.contains_key("output");
+    let has_days = price
+        .from
+        .zip(price.until)
+        .is_none_or(|(from, until)| from < until);
+    if is_whole && has_days {
+        Ok(price)
+    } else {
+        Err(start)
     }
 }
 
-/// A key that is the name of a provider or a model, in lower case.
-fn name(key: &PriceKey<'_>) -> Option<String> {
+/// The name of a provider or a model, as names are compared: in lower case.
+fn name(key: &Spanned<DeString<'_>>) -> Option<String> {
     let name: &str = key.get_ref();
     let is_name = !name.is_empty()
         && name.len() <= MAX_NAME_BYTES
@@ -236,8 +171,8 @@ fn name(key: &PriceKey<'_>) -> Option<String> {
     is_name.then(|| name.to_lowercase())
 }
 
-/// A key, as it is repeated in a problem.
-fn shown(key: &PriceKey<'_>) -> String {
+/// The start of a name, for a message.
+fn shown(key: &Spanned<DeString<'_>>) -> String {
     key.get_ref()
         .chars()
         .take(64)
@@ -255,16 +190,10 @@ fn read_rate(value: &DeValue<'_>) -> Option<Rate> {
     is_price.then(|| Rate::per_million(dollars))?
 }
 
-/// Reads a day; one with a time is none.
-fn read_day(value: &DeValue<'_>, day: &mut Option<Day>) -> bool {
-    if let DeValue::Datetime(datetime) = value
-        && datetime.time.is_none()
-        && let Some(date) = datetime.date
-    {
-        *day = Day::new(date.year, date.month, date.day);
-        return day.is_some();
-    }
-    false
+fn read_day(value: &DeValue<'_>) -> Option<Day> {
+    let datetime = value.as_datetime().filter(|datetime| datetime.time.is_none())?;
+    let date = datetime.date?;
+    Day::new(date.year, date.month, date.day)
 }
 
 #[cfg(test)]

@@ -90,7 +90,7 @@ fn an_amount_is_dollars_zero_or_more() {
     ] {
         assert_eq!(
             problem(&format!("[prices.a.m]\noutput = 1\ninput = {amount}\n")),
-            "c.toml:3:1: prices.a.m.input must be dollars per million tokens, zero or more, such as 1.25",
+            format!("c.toml:3:1: prices.a.m {PRICE}"),
             "{amount}"
         );
     }
@@ -103,7 +103,7 @@ fn another_currency_is_refused() {
             problem(&format!(
                 "[prices.a.m]\ninput = 1\noutput = 1\ncurrency = {currency}\n"
             )),
-            "c.toml:4:1: prices.a.m.currency must be \"USD\": prices are in dollars",
+            format!("c.toml:4:1: prices.a.m {PRICE}"),
         );
     }
 }
@@ -122,7 +122,7 @@ fn odd_names_are_refused() {
     ] {
         let problem = problem(&format!("[prices.{name}.m]\n{price}"));
         assert!(
-            problem.ends_with("must be the name of a provider, such as openai"),
+            problem.contains("must be the name of a provider, such as openai"),
             "{problem}"
         );
         assert!(!problem.contains(['\n', '\u{7}']));
@@ -147,36 +147,33 @@ fn what_is_missing_or_too_much_is_refused() {
         ("prices = 3", "c.toml:1:1: prices must be a table of providers"),
         (
             "[prices]\nopenai = 3",
-            "c.toml:2:1: prices.openai must be a table of models",
-        ),
-        (
-            "[prices.openai]\ngpt = 3",
-            "c.toml:2:1: prices.openai.gpt must be a table with input and output, or several with from and until",
-        ),
-        (
-            "[prices.openai]\ngpt = []",
-            "c.toml:2:1: prices.openai.gpt must be a table with input and output, or several with from and until",
-        ),
-        (
-            "[prices.openai.gpt]\ninput = 1",
-            "c.toml:1:16: prices.openai.gpt must have input and output",
-        ),
-        (
-            "[prices.openai.gpt]\ninput = 1\noutput = 1\nfrom = 2026-02-01\nuntil = 2026-02-01",
-            "c.toml:1:16: prices.openai.gpt must have from before until",
-        ),
-        (
-            "[prices.openai.gpt]\ninput = 1\noutput = 1\nfrom = 2026-02-01T00:00:00Z",
-            "c.toml:4:1: prices.openai.gpt.from must be a day, such as 2026-12-01",
+            "c.toml:2:1: prices.openai must be the name of a provider, such as openai, and a table of models",
         ),
     ] {
         assert_eq!(problem(text), expected);
     }
-    let (_, problems) = read("[prices.openai.gpt-5.2]\ninput = 1\noutput = 1\n");
+    for (text, place) in [
+        ("[prices.openai]\ngpt = 3", "2:1"),
+        ("[prices.openai]\ngpt = [3]", "2:8"),
+        ("[prices.openai.gpt]\ninput = 1", "1:16"),
+        (
+            "[prices.openai.gpt]\ninput = 1\noutput = 1\nfrom = 2026-02-01\nuntil = 2026-02-01",
+            "1:16",
+        ),
+        (
+            "[prices.openai.gpt]\ninput = 1\noutput = 1\nfrom = 2026-02-01T00:00:00Z",
+            "4:1",
+        ),
+        ("[prices.openai.gpt]\ninput = 1\noutput = 1\naudio = 1", "4:1"),
+    ] {
+        assert_eq!(
+            problem(text),
+            format!("c.toml:{place}: prices.openai.gpt {PRICE}")
+        );
+    }
+    // A name with a dot, without quotes.
     assert!(
-        problems[0].contains("prices.openai.gpt-5.2 is not a field of a price"),
-        "{problems:?}"
+        problem("[prices.openai.gpt-5.2]\ninput = 1\noutput = 1\n").contains("prices.openai.gpt-5 must have")
     );
-    assert!(problems[0].contains("a name with a dot is written in quotes"));
     assert_eq!(read("not toml = = 1").1, [""; 0], "the settings report it");
 }
