@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::error::MaintenanceError;
-use super::remove::{remove_leftovers, remove_run, remove_tree};
+use super::remove::{remove_leftovers, remove_run};
 use crate::{Liveness, RunDirectory, RunStore};
 use parking_lot::Mutex;
 use tracer_format::TraceId;
@@ -110,13 +110,10 @@ impl Trash {
             let Some(name) = name.to_str().filter(|_| is_folder) else {
                 continue;
             };
-            let gone = match name.parse() {
-                Ok(trace_id) => remove_run(&self.inside(trace_id)).map(|()| 1),
-                Err(_) => remove_own_folder(&entry.path()),
-            };
+            let Ok(trace_id) = name.parse() else { continue };
             // One that cannot be removed keeps no other.
-            match gone {
-                Ok(runs) => removed += runs,
+            match remove_run(&self.inside(trace_id)) {
+                Ok(()) => removed += 1,
                 Err(error) => failed = failed.or(Some(error)),
             }
         }
@@ -170,26 +167,4 @@ fn lock_exclusively(folder: &Path) -> Result<Option<File>, MaintenanceError> {
         Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(None),
         Err(TryLockError::Error(error)) => Err(MaintenanceError::at(&folder.join(LOCK))(error)),
     }
-}
-
-/// Removes the folder of one process, which earlier versions made, once that process is gone; gives the number of runs.
-fn remove_own_folder(folder: &Path) -> Result<u64, MaintenanceError> {
-    let has_lock = folder
-        .join(LOCK)
-        .symlink_metadata()
-        .is_ok_and(|lock| lock.is_file());
-    let is_hidden = folder
-        .file_name()
-        .is_none_or(|name| name.to_string_lossy().starts_with('.'));
-    if is_hidden || !has_lock {
-        return Ok(0);
-    }
-    let Some(_lock) = lock_exclusively(folder)? else {
-        return Ok(0);
-    };
-    let entries = fs::read_dir(folder).map_err(MaintenanceError::at(folder))?;
-    let names = entries.flatten().map(|entry| entry.file_name());
-    let runs = names.filter(|name| name.to_str().is_some_and(|name| name.parse::<TraceId>().is_ok()));
-    let runs = runs.count() as u64;
-    remove_tree(folder, &Disk).map(|()| runs)
 }

@@ -111,33 +111,6 @@ fn a_trash_that_is_a_link_is_never_followed() {
 }
 
 #[test]
-fn folders_of_an_earlier_version_in_the_trash_are_emptied_once_their_process_is_gone() {
-    let store = interrupted();
-    let trash = store.data.path().join("trash");
-    for folder in ["1-a-0", "2-b-0", "notes"] {
-        fs::create_dir_all(trash.join(folder).join(RUN)).unwrap();
-    }
-    for folder in ["1-a-0", "2-b-0"] {
-        fs::write(trash.join(folder).join(".lock"), "").unwrap();
-    }
-    let there = fs::File::open(trash.join("2-b-0/.lock")).unwrap();
-    there.lock().unwrap();
-    let empty = || {
-        Trash::new(&crate::RunStore::new(store.data.path()))
-            .empty()
-            .unwrap()
-    };
-    assert_eq!(empty(), 1);
-    assert_eq!(
-        ["1-a-0", "2-b-0", "notes"].map(|folder| trash.join(folder).exists()),
-        [false, true, true]
-    );
-    drop(there);
-    assert_eq!(empty(), 1);
-    assert!(trash.join("notes").join(RUN).is_dir());
-}
-
-#[test]
 fn a_trash_whose_lock_cannot_be_opened_is_an_error() {
     let store = interrupted();
     fs::create_dir_all(store.data.path().join("trash/.lock")).unwrap();
