@@ -311,18 +311,6 @@ impl RunMeta {
         self.imported_count("began_before_root_ms")
     }
 
-    /// The same of a span that came when the run had ended, whose duration does not cover it.
-    ///
-    /// ```
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// assert_eq!(capture(|| ()).meta.late_began_before_root_ms(), 0);
-    /// ```
-    #[must_use]
-    pub fn late_began_before_root_ms(&self) -> u64 {
-        self.imported_count("late_began_before_root_ms")
-    }
-
     /// Number of loop warnings that are loops, as counted by the emitter that saw all of the run.
     ///
     /// ```

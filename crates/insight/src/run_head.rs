@@ -241,12 +241,6 @@ pub fn recording_remarks(meta: &RunMeta) -> Vec<String> {
             "clocks differ: a span began {early} before the run did, and the run's duration covers it"
         ));
     }
-    if meta.late_began_before_root_ms() > 0 {
-        let early = units::duration(meta.late_began_before_root_ms().saturating_mul(1_000));
-        remarks.push(format!(
-            "clocks differ: a span that came when the run had ended began {early} before the run did"
-        ));
-    }
     remarks
 }
 

@@ -28,8 +28,6 @@ pub struct LateSpans {
     spans: u64,
     /// Number of them that were open when the run ended.
     finished: u64,
-    /// Time by which the first of them began before the root, in milliseconds, where clocks differ.
-    began_before_root_ms: u64,
     lost: Option<Dropped>,
     /// The process that ended the run did not count what others had written.
     counts_inexact: bool,
@@ -49,11 +47,6 @@ impl LateSpans {
     /// Has readers count the records of the run.
     pub fn mark_counts_inexact(&mut self) {
         self.counts_inexact = true;
-    }
-
-    /// One of them began before the root, by more than clocks are read apart.
-    pub fn note_early(&mut self, early_ms: u64) {
-        self.began_before_root_ms = self.began_before_root_ms.max(early_ms);
     }
 
     /// A span that was open when the run ended has ended.
@@ -120,14 +113,6 @@ impl LateSpans {
         match unfinished.saturating_sub(self.finished) {
             0 => meta.remove(UNFINISHED_SPANS),
             left => meta.set(UNFINISHED_SPANS, &left)?,
-        }
-        if self.began_before_root_ms > 0 {
-            let mut imported: Map<String, Value> = meta.get("imported").unwrap_or_default();
-            imported.insert(
-                "late_began_before_root_ms".to_owned(),
-                self.began_before_root_ms.into(),
-            );
-            meta.set("imported", &imported)?;
         }
         if let Some(lost) = &self.lost {
             let mut dropped: Map<String, Value> = meta.get(DROPPED).unwrap_or_default();

@@ -114,9 +114,6 @@ struct ImportedMeta {
     /// Time by which the first span began before the root, in milliseconds, when it exceeds the clock tolerance.
     #[serde(default, skip_serializing_if = "is_default")]
     began_before_root_ms: u64,
-    /// The same of a span that came when the run had ended.
-    #[serde(default, skip_serializing_if = "is_default")]
-    late_began_before_root_ms: u64,
 }
 
 /// One run of another program on disk. Every append is whole: one line per span, in the file before it returns.
@@ -397,7 +394,6 @@ impl RunWriter {
         appended.written = new.len() as u64;
         self.imported.differing_spans += appended.differing;
         if is_late && !new.is_empty() {
-            self.note_early_spans();
             self.late.add(new.len() as u64, late);
             let settled = self.late.settle(self.file_system().as_ref(), &self.directory);
             settled.map_err(ImportError::at(&self.directory.join(META_FILE)))?;
@@ -657,20 +653,6 @@ impl RunWriter {
         self.phase = RunPhase::Completed;
         self.rules.forget_unfinished(self.trace_id);
         Ok(())
-    }
-
-    /// Says of late spans that began long before the root that clocks differ; the root of a completed run stays.
-    fn note_early_spans(&mut self) {
-        let root = self.root().and_then(|root| self.known.parentless.get(&root));
-        let (Some(root), Some(first)) = (root, self.known.first_start) else {
-            return;
-        };
-        let early_us = root.start.microseconds_since(first);
-        let milliseconds = u64::try_from(early_us / 1_000).unwrap_or(0);
-        if early_us > CLOCK_TOLERANCE_US {
-            self.imported.late_began_before_root_ms = milliseconds;
-            self.late.note_early(milliseconds);
-        }
     }
 
     /// Lets the root begin with the first span, where that was long before: the clocks of two machines differ, and the run
