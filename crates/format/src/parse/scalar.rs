@@ -9,7 +9,7 @@ use serde_json::Value;
 
 /// A text of a document, borrowed where it has no escapes.
 #[derive(Debug, Deserialize)]
-pub(super) struct Text<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
+pub(super) struct FieldText<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
 
 /// A value without what lies inside it.
 #[derive(Debug, Clone, PartialEq)]

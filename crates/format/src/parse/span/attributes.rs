@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 
-use super::super::scalar::{Keep, Scalar, Text};
+use super::super::scalar::{FieldText, Keep, Scalar};
 use crate::names::event_keys;
 use crate::vocabulary::key_use;
 
@@ -79,7 +79,7 @@ impl<'de, const INDEXED: bool> Visitor<'de> for AttributesVisitor<INDEXED> {
 
     fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
         let mut attributes = KeyAttributes::default();
-        while let Some(Text(key)) = map.next_key()? {
+        while let Some(FieldText(key)) = map.next_key()? {
             let mut used = key_use(&key).unwrap_or_default();
             used.is_outlined |= INDEXED && (used.is_indexed || INDEXED_IN_EVENTS.contains(&&*key));
             attributes.groups |= used.groups;

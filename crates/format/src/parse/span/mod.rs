@@ -17,7 +17,7 @@ pub use attributes::{IndexedAttributes, KeyAttributes};
 
 use super::fields::{self, Fields, Location};
 use super::json::{self, Malformed};
-use super::scalar::Text;
+use super::scalar::FieldText;
 use crate::{
     Problem, ProblemCode, SpanEvent, SpanId, SpanKind, SpanRecord, StatusCode, StoredTime, Timestamp, TraceId,
 };
@@ -93,37 +93,37 @@ fn required<'de, D: Deserializer<'de>, T: Deserialize<'de>>(field: D) -> Result<
 }
 
 fn parsed<'de, D: Deserializer<'de>, T: FromStr<Err: Display>>(field: D) -> Result<T, D::Error> {
-    Text::deserialize(field)?.0.parse().map_err(D::Error::custom)
+    FieldText::deserialize(field)?.0.parse().map_err(D::Error::custom)
 }
 
 fn parsed_or_null<'de, D: Deserializer<'de>, T: FromStr<Err: Display>>(
     field: D,
 ) -> Result<Option<T>, D::Error> {
-    let text: Option<Text<'_>> = required(field)?;
-    let parsed = text.map(|Text(text)| text.parse()).transpose();
+    let text: Option<FieldText<'_>> = required(field)?;
+    let parsed = text.map(|FieldText(text)| text.parse()).transpose();
     parsed.map_err(D::Error::custom)
 }
 
 fn time<'de, D: Deserializer<'de>>(field: D) -> Result<LineTime<'de>, D::Error> {
-    let Text(text) = required(field)?;
+    let FieldText(text) = required(field)?;
     let instant = text.parse().map_err(D::Error::custom)?;
     Ok((text, instant))
 }
 
 fn time_or_null<'de, D: Deserializer<'de>>(field: D) -> Result<Option<LineTime<'de>>, D::Error> {
-    let text: Option<Text<'de>> = required(field)?;
-    let time = text.map(|Text(text)| Ok((text.parse().map_err(D::Error::custom)?, text)));
+    let text: Option<FieldText<'de>> = required(field)?;
+    let time = text.map(|FieldText(text)| Ok((text.parse().map_err(D::Error::custom)?, text)));
     let time = time.transpose()?;
     Ok(time.map(|(instant, text)| (text, instant)))
 }
 
 fn kind<'de, D: Deserializer<'de>>(field: D) -> Result<SpanKind, D::Error> {
-    let Text(word) = required(field)?;
+    let FieldText(word) = required(field)?;
     SpanKind::from_word(&word).ok_or_else(|| D::Error::custom("no kind"))
 }
 
 fn status_code<'de, D: Deserializer<'de>>(field: D) -> Result<StatusCode, D::Error> {
-    let Text(word) = required(field)?;
+    let FieldText(word) = required(field)?;
     StatusCode::from_word(&word).ok_or_else(|| D::Error::custom("no status"))
 }
 
