@@ -142,7 +142,8 @@ fn with_rates(mut price: OwnPrice, start: usize, table: &DeValue<'_>) -> Result<
             field => KINDS
                 .into_iter()
                 .find(|kind| kind.name() == field)
-                .and_then(|kind| Some(price.rates.add(kind, read_rate(value)?)))
+                .zip(read_rate(value))
+                .map(|(kind, rate)| price.rates.add(kind, rate))
                 .is_some(),
         };
         if !is_used {
