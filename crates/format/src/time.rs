@@ -226,11 +226,10 @@ impl FromStr for Timestamp {
     /// Accepts `T` and `Z` in either case, any number of fraction digits and any numeric offset; a leap second is
     /// accepted in the last second of any minute.
     fn from_str(text: &str) -> Result<Self, InvalidTime> {
-        // chrono takes a space for the `T` too.
+        // chrono takes a space for the `T` and a typographic minus, too.
         let is_rfc3339 = |text: &&str| {
-            text.as_bytes()
-                .get(10)
-                .is_some_and(|byte| byte.eq_ignore_ascii_case(&b'T'))
+            let separator = text.as_bytes().get(10);
+            text.is_ascii() && separator.is_some_and(|byte| byte.eq_ignore_ascii_case(&b'T'))
         };
         let time = Some(text)
             .filter(is_rfc3339)
@@ -359,6 +358,7 @@ mod tests {
             "2026-01-01T00:00:00.Z",
             "2026-01-01T00:00:00+24:00",
             "2026-01-01T00:00:00+0100",
+            "2026-01-01T00:00:00−05:00",
             "2026-01-01T00:00:00ZZ",
             "２０２６-01-01T00:00:00Z",
         ] {

@@ -95,7 +95,7 @@ impl<'a> RunEntry<'a> {
 #[derive(Debug, Serialize, schemars::JsonSchema)]
 pub struct DamagedRun<'a> {
     trace_id: TraceId,
-    /// Its problems, within what a list reads: its metadata, and the first and the last line of its log.
+    /// Its problems, within what a list reads: its metadata, and the last line of its log.
     diagnostics: Cow<'a, [Problem]>,
 }
 

@@ -94,7 +94,9 @@ fn read_file(path: &Path, text: &str, problems: &mut Vec<SettingProblem>) -> Vec
                 continue;
             };
             let tables: Vec<_> = match value.get_ref() {
-                DeValue::Array(items) => items.iter().map(|item| (item.span().start, item)).collect(),
+                DeValue::Array(items) if !items.is_empty() => {
+                    items.iter().map(|item| (item.span().start, item)).collect()
+                }
                 _ => vec![(start, value)],
             };
             for (start, table) in tables {

@@ -1,8 +1,10 @@
 //! One JSON document: what it says, or where it is broken.
 
 use std::fmt;
+use std::marker::PhantomData;
 
-use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 
 /// The reason why a text is not a JSON document. It has the position, never the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +59,29 @@ pub(super) fn parse<'de, T: Deserialize<'de>>(bytes: &'de [u8]) -> Result<Option
             line: error.line(),
             column: error.column(),
         }),
+    }
+}
+
+/// A value that an object holds. Of itself, a derive takes a list too, whose items are the fields in order.
+pub(super) struct OfObject<T>(pub(super) T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for OfObject<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(ObjectVisitor(PhantomData))
+    }
+}
+
+struct ObjectVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for ObjectVisitor<T> {
+    type Value = OfObject<T>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<M: MapAccess<'de>>(self, map: M) -> Result<Self::Value, M::Error> {
+        T::deserialize(MapAccessDeserializer::new(map)).map(OfObject)
     }
 }
 

@@ -132,7 +132,7 @@ impl RunSummary {
     }
 
     /// Reasons why the run is not what its metadata says: problems of `meta.json` or, when that can be read, of the
-    /// first and the last line of the log. Empty for most damaged logs too: only [`validate`](crate::run::validate())
+    /// last line of the log. Empty for most damaged logs too: only [`validate`](crate::run::validate())
     /// reads all of one.
     ///
     /// The log is checked once, at the first call.

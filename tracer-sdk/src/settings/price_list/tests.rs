@@ -155,6 +155,7 @@ fn what_is_missing_or_too_much_is_refused() {
     for (text, place) in [
         ("[prices.openai]\ngpt = 3", "2:1"),
         ("[prices.openai]\ngpt = [3]", "2:8"),
+        ("[prices.openai]\ngpt = []", "2:1"),
         ("[prices.openai.gpt]\ninput = 1", "1:16"),
         (
             "[prices.openai.gpt]\ninput = 1\noutput = 1\nfrom = 2026-02-01\nuntil = 2026-02-01",

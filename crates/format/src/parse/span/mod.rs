@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 pub use attributes::{IndexedAttributes, KeyAttributes};
 
 use super::fields::{self, Fields, Location};
-use super::json::{self, Malformed};
+use super::json::{self, Malformed, OfObject};
 use super::scalar::FieldText;
 use crate::{
     Problem, ProblemCode, SpanEvent, SpanId, SpanKind, SpanRecord, StatusCode, StoredTime, Timestamp, TraceId,
@@ -68,6 +68,7 @@ pub struct ParsedSpan<'a, A> {
     /// Its attributes, or those that are needed of them.
     pub attributes: A,
     /// Its events, in their order.
+    #[serde(borrow, deserialize_with = "events")]
     pub events: Vec<ParsedEvent<'a, A>>,
     /// The status that its emitter set.
     #[serde(deserialize_with = "status_code")]
@@ -85,6 +86,13 @@ pub struct ParsedEvent<'a, A> {
     #[serde(borrow, deserialize_with = "time")]
     pub timestamp: LineTime<'a>,
     pub(crate) attributes: A,
+}
+
+fn events<'de, D: Deserializer<'de>, A: Deserialize<'de>>(
+    field: D,
+) -> Result<Vec<ParsedEvent<'de, A>>, D::Error> {
+    let events: Vec<OfObject<ParsedEvent<'de, A>>> = required(field)?;
+    Ok(events.into_iter().map(|OfObject(event)| event).collect())
 }
 
 /// Reads a field that has to be there, though it may be null.
@@ -144,7 +152,8 @@ pub fn read_span<'a, A: Deserialize<'a>>(
     line: u64,
     problems: &mut Vec<Problem>,
 ) -> Result<SpanReading<'a, A>, Malformed> {
-    let span: Option<ParsedSpan<'a, A>> = json::parse(bytes)?;
+    let span: Option<OfObject<ParsedSpan<'a, A>>> = json::parse(bytes)?;
+    let span = span.map(|OfObject(span)| span);
     let identity = match &span {
         Some(span) => Some(Identity {
             trace_id: Some(span.trace_id),

@@ -130,13 +130,22 @@ fn each_field_has_its_type() {
             [(expected, format!("spans.jsonl:7.events[1].{field}"))]
         );
     }
-    let mut span = valid();
-    span["events"][0] = json!("exception");
-    assert_eq!(
-        problems(&span.to_string()),
-        [("invalid_type", "spans.jsonl:7.events[0]".to_owned())]
-    );
-    assert_eq!(problems("[]"), [("invalid_type", "spans.jsonl:7".to_owned())]);
+    for event in [
+        json!("exception"),
+        json!(["exception", "2026-01-01T00:00:00Z", {}]),
+        json!(["exception", "2026-01-01T00:00:00Z", {}, 1]),
+    ] {
+        let mut span = valid();
+        span["events"][0] = event;
+        assert_eq!(
+            problems(&span.to_string()),
+            [("invalid_type", "spans.jsonl:7.events[0]".to_owned())]
+        );
+    }
+    let values = r#"["10000000000000000000000000000001","2222222222222222",null,"search","INTERNAL","2026-01-01T00:00:00Z",null,null,{},[],"OK",""]"#;
+    for list in ["[]", values] {
+        assert_eq!(problems(list), [("invalid_type", "spans.jsonl:7".to_owned())]);
+    }
 }
 
 #[test]
