@@ -52,7 +52,8 @@ impl TrialOutput for NoOutput {}
 pub struct Finding {
     /// The run keeps the check; null where that is not known.
     pub outcome: Option<bool>,
-    /// The reason why the run breaks it, or why the outcome is unknown; of a run that keeps it a remark, or nothing.
+    /// The reason why the run breaks it, or why the outcome is unknown; of a run that keeps it a remark, or
+    /// nothing. Empty where the failure or the missing spans of the trial say it.
     pub reason: Phrase,
     /// Score that a command gave.
     #[serde(skip_serializing_if = "Option::is_none")]

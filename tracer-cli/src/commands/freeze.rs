@@ -95,6 +95,14 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     }
     let mut seen = BTreeSet::new();
     checks.retain(|check| seen.insert(check.metric.clone()));
+    // The score of another output than the one demanded.
+    checks.retain(|check| {
+        let output = output_of_score(&check.metric);
+        demanded.contains(check)
+            || !demanded
+                .iter()
+                .any(|other| Some(&other.metric) == output.as_ref())
+    });
     let heading = [
         &*format!("What went wrong in run {id}, frozen by `tracer freeze`: a fixed agent passes."),
         "The models answer as they were recorded: this tests the code around the model, not the model.",
@@ -124,7 +132,13 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         .with_hint("leave the check out, or state what the run should have done"));
     }
     // A trial shows more than a recorded run: its standard output.
-    checks.retain(|check| is(check, Verdict::Fail) || demanded.contains(check));
+    let is_frozen = |check: &&DraftedCheck| is(check, Verdict::Fail) || demanded.contains(check);
+    let scored = checks
+        .iter()
+        .filter(is_frozen)
+        .filter_map(|check| output_of_score(&check.metric));
+    let scored: BTreeSet<String> = scored.collect();
+    checks.retain(|check| is_frozen(&check) || scored.contains(&check.metric));
     if checks.is_empty() {
         return Err(
             CliError::input(format!("nothing went wrong in run {id} that a check would find"))
@@ -133,6 +147,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         );
     }
     let text = draft::policy_text(&heading, 1, &checks);
+    parsed(&text)?;
     let [cassette, policy] = ["jsonl", "yaml"].map(|end| args.dir.join(format!("{name}.{end}")));
     if let Some(path) = [&cassette, &policy]
         .into_iter()
@@ -188,6 +203,12 @@ fn demanded(lines: &[String]) -> Result<Vec<DraftedCheck>, CliError> {
         demanded.push(DraftedCheck::new(&check.name, check.keys.clone(), reason));
     }
     Ok(demanded)
+}
+
+/// The check whose command gives a score: `output.tone` of `score.tone`.
+fn output_of_score(metric: &str) -> Option<String> {
+    let label = metric.strip_prefix("score")?;
+    (label.is_empty() || label.starts_with('.')).then(|| format!("output{label}"))
 }
 
 /// Returns whether a check is about time, of which a run whose models answer at once says nothing.

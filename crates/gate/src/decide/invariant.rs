@@ -66,20 +66,28 @@ impl Describe for InvariantEvidence {
     fn describe(&self, check: &CheckResult, report: &Report) -> Words {
         let against: Vec<u32> = check.violating_trials().collect();
         let all = report.trials.len() as u64;
-        let reason_in = |trials: &[u32]| {
-            let mut told = report.trials.iter().filter(|trial| trials.contains(&trial.trial));
-            told.find_map(|trial| reason(check, trial))
-        };
+        let told = |number: u32| report.trials.iter().find(|trial| trial.trial == number);
         let (words, reason) = match against.as_slice() {
             [] if check.unknown_trials.is_empty() => {
                 let remark = report.trials.iter().find_map(|trial| finding(check, trial));
                 (kept(all), remark)
             }
-            [] => (
-                "not known whether it was kept".to_owned(),
-                reason_in(&check.unknown_trials),
-            ),
-            [first, ..] => (broken(against.len(), all), reason_in(&[*first])),
+            [] => {
+                let mut unknown = check.unknown_trials.iter().filter_map(|number| told(*number));
+                let reason = unknown.clone().find_map(|trial| finding(check, trial));
+                // Spans that are missing are told of beside the check.
+                let failed = || {
+                    unknown
+                        .find(|trial| trial.missing_spans.is_none())
+                        .and_then(failure)
+                };
+                ("not known whether it was kept".to_owned(), reason.or_else(failed))
+            }
+            [first, ..] => {
+                let trial = told(*first);
+                let reason = trial.and_then(|trial| failure(trial).or_else(|| finding(check, trial)));
+                (broken(against.len(), all), reason)
+            }
         };
         let seen = Phrase::words(words);
         let seen = match reason {
@@ -90,11 +98,10 @@ impl Describe for InvariantEvidence {
     }
 }
 
-/// Why a trial did not keep an invariant.
-fn reason(check: &CheckResult, trial: &ReportedTrial) -> Option<Phrase> {
-    let failure = trial.failure.as_ref();
-    let failure = failure.map(|failure| Phrase::value(failure.to_string()));
-    failure.or_else(|| finding(check, trial))
+/// The words of a failed trial.
+fn failure(trial: &ReportedTrial) -> Option<Phrase> {
+    let failure = trial.failure.as_ref()?;
+    Some(Phrase::value(failure.to_string()))
 }
 
 /// The words of a finding.

@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 use tracer_insight::profile::{RepeatedCalls, RunProfile};
+use tracer_insight::text;
 
 use super::{Invariant, InvariantSpec, only_true, yes};
 use crate::phrase::Phrase;
@@ -34,7 +35,8 @@ impl Invariant for NoLoops {
             // The rule of shapes.
             (Some(true), None) => Phrase::words("the agent wrote a loop warning"),
             (Some(false), _) if run.harmless_warnings > 0 => {
-                Phrase::words("loop warnings ignored, arguments differ")
+                let ignored = text::counted(run.harmless_warnings, "loop warning");
+                Phrase::words(format!("{ignored} ignored, arguments differ"))
             }
             (Some(false), _) => Phrase::default(),
         };

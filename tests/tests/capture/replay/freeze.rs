@@ -393,6 +393,28 @@ fn what_a_run_alone_cannot_break_is_not_frozen() {
 }
 
 #[test]
+fn a_score_is_frozen_with_its_command() {
+    let policy = "version: 2\nmetrics:\n  output: {from: answer, command: [echo, '{\"pass\": true, \"score\": 0.4}']}\n  \
+                  score: {kind: measured, direction: lower, limit: 0.8}\n";
+    let (recorder, _provider) = recorded(&repeats_a_search().under(policy));
+    let outcome = frozen(&recorder, &["--name", "case"]);
+    assert_eq!(outcome.code, Some(0), "{outcome:#?}");
+    let options = ["--name", "other", "--check", "output: {contains: refund}"];
+    let outcome = frozen(&recorder, &options);
+    assert_eq!(outcome.code, Some(0), "{outcome:#?}");
+    let (report, outcome) = gate(&recorder);
+    let verdict = |name: &str| {
+        let checks = report["checks"].as_array().unwrap();
+        checks
+            .iter()
+            .find(|check| check["name"] == name)
+            .map(|check| check["verdict"].clone())
+    };
+    assert_eq!(verdict("score"), Some(json!("fail")), "{outcome:#?}");
+    assert_eq!(verdict("output"), Some(json!("pass")), "{report:#}");
+}
+
+#[test]
 fn a_run_without_recorded_answers_says_what_to_record() {
     let recorder = Recorder::new();
     recorder.record(&[EXPORTER, "call"]);
