@@ -338,13 +338,12 @@ impl Writing<'_> {
         if spans.is_empty() {
             return Ok(());
         }
-        let run = match self.run.take() {
-            Some(run) => run,
-            None => {
-                let start = transcript.started_at;
-                let start = start.unwrap_or(Timestamp::from_unix_microseconds(0));
-                self.importer.start(transcript.run, &transcript.name(), start)?
-            }
+        let run = if let Some(run) = self.run.take() {
+            run
+        } else {
+            let start = transcript.started_at;
+            let start = start.unwrap_or(Timestamp::from_unix_microseconds(0));
+            self.importer.start(transcript.run, &transcript.name(), start)?
         };
         self.spans += self.run.insert(run).append(&spans)?.written;
         Ok(())
