@@ -91,12 +91,20 @@ const NODE: &[Framework] = &[
         "new ChatGoogleGenerativeAI({ baseUrl: process.env.GOOGLE_GEMINI_BASE_URL })",
     ),
     row(
+        "Genkit",
+        "enableTelemetry({ spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())] }) of genkit/tracing",
+    ),
+    row(
         "Genkit: Google",
         "googleAI({ baseUrl: process.env.GOOGLE_GEMINI_BASE_URL })",
     ),
     row(
         "LangChain",
         "npm install @arizeai/openinference-instrumentation-langchain, and register it",
+    ),
+    row(
+        "OpenAI Agents",
+        "npm install @arizeai/openinference-instrumentation-openai-agents, and register it (its own traces go to OpenAI)",
     ),
     row(
         "Mastra",
@@ -118,10 +126,6 @@ const RUST: &[Framework] = &[
     row(
         "adk-rust",
         "OpenAIConfig::compatible(key, std::env::var(\"OPENAI_BASE_URL\")?, model)",
-    ),
-    row(
-        "one of your own",
-        "tracer_sdk::layer() beside its tracing, or #[tracer_sdk::trace]",
     ),
 ];
 

@@ -25,22 +25,20 @@ pub fn model_base_urls(
     base: &str,
 ) -> Vec<(&'static str, String)> {
     let urls = proxy::base_urls(inherited.variables(), own, base).into_iter();
-    let is_of_server = |name: &str| program.name == "ollama" && name == OLLAMA_SERVER;
+    // It tells Ollama's server where to listen, too.
+    let is_of_server = |name: &str| program.name == "ollama" && name == "OLLAMA_HOST";
     urls.filter(|(name, _)| !is_of_server(name)).collect()
 }
 
-/// The variable that tells Ollama's server where to listen, too.
-const OLLAMA_SERVER: &str = "OLLAMA_HOST";
-
-/// Variables that restore what Claude Code leaves out for a foreign base URL, although the proxy changes nothing.
-const CLAUDE_CODE: [(&str, &str); 2] = [
+/// Variables of clients that change what they do: Claude Code leaves things out for a foreign base URL, although the proxy changes
+/// nothing, and the Gemini CLI starts itself again, and loses what it was given.
+const CLIENTS: [(&str, &str); 3] = [
     ("ENABLE_TOOL_SEARCH", "true"),
     ("CLAUDE_CODE_PROPAGATE_TRACEPARENT", "1"),
+    ("GEMINI_CLI_NO_RELAUNCH", "true"),
 ];
 /// Placeholder that a replayed command gets instead of a key.
 const PLACEHOLDER_KEY: &str = "replayed-without-a-key";
-/// As the Gemini CLI starts itself again, and loses what it was given.
-const GEMINI_CLI: (&str, &str) = ("GEMINI_CLI_NO_RELAUNCH", "true");
 
 impl ChildEnvironment {
     /// Variables that keep a replayed command from calling anything but the replay: placeholders instead of keys, for
@@ -80,7 +78,7 @@ impl ChildEnvironment {
         for (name, value) in base_urls {
             environment.set(name, value);
         }
-        for (name, value) in CLAUDE_CODE.into_iter().chain([GEMINI_CLI]) {
+        for (name, value) in CLIENTS {
             environment.add_unless_set(inherited, name, value);
         }
         environment.exempt_loopback(inherited);
