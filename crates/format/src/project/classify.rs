@@ -162,9 +162,9 @@ pub(super) fn passes(test: &Test, name: &str, attributes: &impl Lookup) -> bool 
         Test::Has(keys) => keys.iter().any(|key| attributes.says(key)),
         Test::HasNot(key) => !attributes.says(key),
         Test::Name(pattern) => pattern.fits(name),
-        Test::Method(classes, methods) => name.split_once('.').is_some_and(|(class, method)| {
-            methods.contains(&method) && (classes.is_empty() || classes.contains(&class))
-        }),
+        Test::Method(classes, methods) => name
+            .split_once('.')
+            .is_some_and(|(class, method)| classes.contains(&class) && methods.contains(&method)),
     }
 }
 
@@ -212,9 +212,15 @@ pub(crate) fn source_text<'a>(sources: &[FieldSource], attributes: &'a impl Look
     })
 }
 
+/// The methods that run a tool, which Python's libraries name their spans by: `get_weather.acall`.
+pub(super) const TOOL_METHODS: [&str; 4] = ["__call__", "acall", "call", "invoke"];
+
 /// The tool that ran, else the span's name.
 pub(crate) fn tool_name<'a>(name: &'a str, attributes: &'a impl Lookup) -> Cow<'a, str> {
-    source_text(TOOL_NAME, attributes).unwrap_or(Cow::Borrowed(name))
+    source_text(TOOL_NAME, attributes).unwrap_or_else(|| match name.rsplit_once('.') {
+        Some((tool, method)) if TOOL_METHODS.contains(&method) => tool.into(),
+        _ => name.into(),
+    })
 }
 
 /// Returns whether the span of a model call holds an answer.

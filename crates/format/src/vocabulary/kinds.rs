@@ -28,7 +28,7 @@ pub(crate) enum Test {
     HasNot(&'static str),
     /// The span's name fits a pattern.
     Name(Pattern),
-    /// The span's name is `CLASS.METHOD`, of one of these classes, or any where there is none, and of these methods.
+    /// The span's name is `CLASS.METHOD`, of one of these classes and of these methods.
     Method(&'static [&'static str], &'static [&'static str]),
 }
 
@@ -243,7 +243,24 @@ pub(crate) const INNER_STEPS: &[(Vocabulary, &[Test])] = &[
     ),
     (
         OpenInference,
-        &[LLAMA_INDEX, Test::Method(&[], &["_prepare_chat_with_tools"])],
+        &[
+            LLAMA_INDEX,
+            Test::Name(Pattern::Word("", "._prepare_chat_with_tools")),
+        ],
+    ),
+    // DSPy's predictor has a span within that names what it predicts, and each answer passes an adapter.
+    (
+        OpenInference,
+        &[
+            Test::Text(
+                names::SCOPE.written(),
+                Pattern::Is("openinference.instrumentation.dspy"),
+            ),
+            Test::Method(
+                &["Predict", "ChatAdapter", "JSONAdapter"],
+                &["forward", "aforward", "__call__", "acall"],
+            ),
+        ],
     ),
     // Mastra's loop, its turns, and what a stream brought in each.
     (

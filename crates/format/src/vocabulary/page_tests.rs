@@ -81,7 +81,6 @@ fn test_words(test: &Test) -> String {
         Test::Has(keys) => format!("one of {} is present", listed(keys)),
         Test::HasNot(key) => format!("{} is absent", code(key)),
         Test::Name(pattern) => format!("the span's name {}", pattern_words(*pattern)),
-        Test::Method([], methods) => format!("the span is a method {}", listed(methods)),
         Test::Method(classes, methods) => {
             format!("the span is a method {} of {}", listed(methods), listed(classes))
         }

@@ -3,8 +3,8 @@
 use std::ops::Deref;
 
 use super::super::classify::{
-    has_answer, has_arguments, has_prompt, has_result, is_fetch, is_of_the_format, passes, source_text,
-    tool_name,
+    TOOL_METHODS, has_answer, has_arguments, has_prompt, has_result, is_fetch, is_of_the_format, passes,
+    source_text, tool_name,
 };
 use super::super::model_name::normal_model_name;
 use super::super::outcome::{has_reply, outcome};
@@ -304,14 +304,9 @@ fn conversation_of(facts: &impl Lookup) -> u64 {
 /// The letters and digits of a tool's name, without the method that runs it and what it belongs to. A hand-over is named
 /// by its agent: the tool that a model asked for is `transfer_to_weather`, and the span of its library `handoff to weather`.
 fn normal_tool_name(name: &str) -> String {
-    const METHODS: [&str; 4] = [".__call__", ".acall", ".call", ".invoke"];
-    let name = METHODS
-        .iter()
-        .find_map(|method| name.strip_suffix(method))
-        .unwrap_or(name);
     let last = name
         .rsplit(['.', '/', ':'])
-        .find(|part| !part.is_empty())
+        .find(|part| !part.is_empty() && !TOOL_METHODS.contains(part))
         .unwrap_or(name);
     let kept = |text: &str| -> String { text.chars().filter(|char| char.is_alphanumeric()).collect() };
     match (kept(last), agent_in_name(last)) {

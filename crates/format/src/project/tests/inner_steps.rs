@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{attributes, child, event, failed, root};
-use crate::{Record, SpanRecord, StatusCode};
+use crate::{Payload, Record, SpanRecord, StatusCode};
 
 const LLAMA_INDEX: &str = "openinference.instrumentation.llama_index";
 
@@ -71,6 +71,40 @@ fn what_is_in_an_inner_step_stands_in_what_is_around_it() {
     let mut expected = expected.map(str::to_owned);
     expected.sort_unstable();
     assert_eq!(shown, expected, "lines in another order");
+}
+
+#[test]
+fn adapters_are_no_rows_and_a_tool_is_called_without_its_method() {
+    let of_dspy = |number, parent, name, kind| {
+        let mut span = span(number, parent, name, kind, Some("{}"));
+        span.attributes["otel.scope.name"] = json!("openinference.instrumentation.dspy");
+        span
+    };
+    let spans = || {
+        vec![
+            of_dspy(2, 1, "ReAct.aforward", "CHAIN"),
+            of_dspy(3, 2, "Predict.aforward", "CHAIN"),
+            of_dspy(4, 3, "Predict(StringSignature).forward", "CHAIN"),
+            of_dspy(5, 4, "ChatAdapter.acall", "CHAIN"),
+            of_dspy(6, 5, "LM.acall", "LLM"),
+            of_dspy(7, 2, "get_weather.acall", "TOOL"),
+            of_dspy(8, 2, "weather.of_a_city", "TOOL"),
+        ]
+    };
+    assert_eq!(
+        rows(spans())[..3],
+        [
+            "ReAct.aforward in run",
+            "Predict(StringSignature).forward in ReAct.aforward",
+            "LM.acall in Predict(StringSignature).forward",
+        ]
+    );
+    let records = super::spans_to_events(&spans());
+    let tools = records.iter().filter_map(|record| match &record.payload {
+        Payload::ToolCall { tool_name, .. } => Some(tool_name.as_str()),
+        _ => None,
+    });
+    assert_eq!(tools.collect::<Vec<_>>(), ["get_weather", "weather.of_a_city"]);
 }
 
 #[test]
