@@ -133,12 +133,12 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     }
     // A trial shows more than a recorded run: its standard output.
     let is_frozen = |check: &&DraftedCheck| is(check, Verdict::Fail) || demanded.contains(check);
-    let scored = checks
+    let outputs = checks
         .iter()
         .filter(is_frozen)
         .filter_map(|check| output_of_score(&check.metric));
-    let scored: BTreeSet<String> = scored.collect();
-    checks.retain(|check| is_frozen(&check) || scored.contains(&check.metric));
+    let outputs: BTreeSet<String> = outputs.collect();
+    checks.retain(|check| is_frozen(&check) || outputs.contains(&check.metric));
     if checks.is_empty() {
         return Err(
             CliError::input(format!("nothing went wrong in run {id} that a check would find"))
