@@ -106,16 +106,14 @@ pub(super) fn check_version(
 ) -> Result<Value, InputError> {
     let document: Value = from_json(text, no_version)?;
     let refused = |message: String, hint: &str| Err(InputError::new(message).with_hint(hint));
-    match (document.get(key), document.get("schema_version")) {
-        (None, None) => refused(format!("{key} is missing"), no_version),
-        (Some(version), _) if is_version(version, known) => Ok(document),
-        (Some(version), _) => refused(format!("{key}: {version} is not understood; {known} is"), other),
-        (None, Some(old)) => {
-            let old = old
-                .as_str()
-                .map_or_else(|| old.to_string(), |old| old.escape_debug().to_string());
+    match document.get(key).or_else(|| document.get("schema_version")) {
+        None => refused(format!("{key} is missing"), no_version),
+        Some(version) if is_version(version, known) => Ok(document),
+        Some(Value::String(old)) => {
+            let old = old.escape_debug();
             refused(format!("it is of an old format, version {old}"), other)
         }
+        Some(version) => refused(format!("{key}: {version} is not understood; {known} is"), other),
     }
 }
 
