@@ -1,7 +1,7 @@
 //! Sessions that coding agents wrote to disk, as runs.
 //!
 //! [`SessionFinder`] finds their transcripts, [`SessionImporter`] makes runs of them and adds what is new. A reader for each
-//! agent turns records into the spans of a [`SessionTranscript`]: pure, and the same for the same records, however often they are
+//! agent turns records into the spans of a `SessionTranscript`: pure, and the same for the same records, however often they are
 //! read and however many of them there are yet.
 
 mod claude_code;
