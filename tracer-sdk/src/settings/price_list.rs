@@ -40,7 +40,7 @@ pub fn read_prices(sources: &Sources) -> (Prices, Vec<SettingProblem>) {
     (Prices::with_own(own), problems)
 }
 
-/// What a table of prices must be.
+/// The rule that a table of prices must keep.
 const PRICE: &str = "must have input and output in dollars per million tokens, zero or more, such as 1.25; it may have \
                      cache_read, cache_write, reasoning, currency (\"USD\"), and the days from and until; \
                      a name with a dot is written in quotes";

@@ -115,7 +115,7 @@ struct CurlAnswer {
 
 /// The request of a model call that the run kept, as a command for a shell.
 pub(crate) async fn curl(State(viewer): State<Viewer>, path: Segments) -> Result<Response, ApiError> {
-    // What was kept is no part of the version of the run.
+    // Kept calls are no part of the version of the run.
     let answer = of_step(&viewer, &path, None, HeaderMap::new(), |run, _, row| {
         let read = run.steps.read_row(row).map_err(ApiError::unreadable)?;
         let call = read.and_then(|read| call_number(&read.record.meta));

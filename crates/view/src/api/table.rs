@@ -87,7 +87,7 @@ pub(crate) struct TableRow {
     problem: Option<String>,
     /// Preview of the run from its spans; null for a run that was not read yet.
     details: Option<RunPreview>,
-    /// What its columns say.
+    /// Its cells, by column.
     cells: BTreeMap<&'static str, TableCell>,
     /// Its place among the runs of its session or conversation, where there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
