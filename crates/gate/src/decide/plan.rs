@@ -157,7 +157,7 @@ impl Planner<'_> {
             .map(|needed| format!("; a baseline of {needed} runs would show it"))
             .unwrap_or_default();
         self.notices.push(format!(
-            "{}: how often the tolerance fails an agent that did not change is not known: the baseline's {} only show \
+            "{}: how often the tolerance fails an agent that did not change is not known: the baseline of {} only shows \
              that it is at most {:.0} of 100 gates{advice}",
             checks.join(", "),
             text::counted(worst.runs as u64, "run"),

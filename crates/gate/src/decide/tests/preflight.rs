@@ -165,7 +165,7 @@ fn silence_means_that_an_unchanged_agent_seldom_fails() {
         notices(&policy(3, metrics), Some(&baseline_of_steps([10, 10, 11]))),
         [
             "step_count, tool_call_count: how often the tolerance fails an agent that did not change is not known: the \
-          baseline's 3 runs only show that it is at most 69 of 100 gates; a baseline of 21 runs would show it"
+          baseline of 3 runs only shows that it is at most 69 of 100 gates; a baseline of 21 runs would show it"
         ]
     );
     let enough = baseline_of_steps(vec![10; 21]);
