@@ -380,7 +380,7 @@ fn its_policy_finds_new_and_missing_steps() {
     assert!(
         first
             .stdout
-            .contains("no_new_tools: not checked, because there is no baseline yet"),
+            .contains("no_new_tools, still_called: not checked, because there is no baseline yet"),
         "{first:?}"
     );
     let made = sandbox.tracer(&["baseline", "--from-report", "report.json", "--out", "b.json"]);

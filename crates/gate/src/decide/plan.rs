@@ -51,14 +51,21 @@ pub(super) fn plan<'a>(
     planner.report_unknown_noise();
     planner.refuse_an_idle_rate(&checks)?;
     planner.refuse_nothing(&checks)?;
-    Ok((checks, planner.notices))
+    let notices = planner.notices.into_iter();
+    Ok((
+        checks,
+        notices
+            .map(|(checks, notice)| format!("{checks}: {notice}"))
+            .collect(),
+    ))
 }
 
 /// Policy and baseline, and what was found of them.
 pub(super) struct Planner<'a> {
     pub(super) policy: &'a Policy,
     pub(super) baseline: Option<&'a Baseline>,
-    notices: Vec<String>,
+    /// Names of the checks, and what is said about them.
+    notices: Vec<(String, String)>,
     pub(super) unknown_noise: Vec<UnknownNoise>,
 }
 
@@ -93,9 +100,13 @@ impl Planner<'_> {
         }))
     }
 
-    /// A notice about a check.
-    pub(super) fn notice(&mut self, check: &Check, notice: impl std::fmt::Display) {
-        self.notices.push(format!("{}: {notice}", check.name));
+    /// Adds a notice about a check; what holds for several is said once.
+    pub(super) fn notice(&mut self, check: &Check, notice: impl Into<String>) {
+        let notice = notice.into();
+        match self.notices.iter_mut().find(|(_, said)| *said == notice) {
+            Some((checks, _)) => *checks += &format!(", {}", check.name),
+            None => self.notices.push((check.name.clone(), notice)),
+        }
     }
 
     /// Refuses a check that is set to gate and could only fail or stay undecided.
@@ -156,13 +167,13 @@ impl Planner<'_> {
         let advice = needed
             .map(|needed| format!("; a baseline of {needed} runs would show it"))
             .unwrap_or_default();
-        self.notices.push(format!(
-            "{}: how often the tolerance fails an agent that did not change is not known: the baseline of {} only shows \
-             that it is at most {:.0} of 100 gates{advice}",
-            checks.join(", "),
+        let notice = format!(
+            "how often the tolerance fails an agent that did not change is not known: the baseline of {} only shows that \
+             it is at most {:.0} of 100 gates{advice}",
             text::counted(worst.runs as u64, "run"),
             worst.at_most * 100.0,
-        ));
+        );
+        self.notices.push((checks.join(", "), notice));
     }
 
     /// Invariants that are left to a rate must be judged by it.
