@@ -104,7 +104,7 @@ impl Planner<'_> {
     pub(super) fn notice(&mut self, check: &Check, notice: impl Into<String>) {
         let notice = notice.into();
         match self.notices.iter_mut().find(|(_, said)| *said == notice) {
-            Some((checks, _)) => *checks += &format!(", {}", check.name),
+            Some((checks, _)) => *checks = format!("{checks}, {}", check.name),
             None => self.notices.push((check.name.clone(), notice)),
         }
     }
