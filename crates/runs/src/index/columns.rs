@@ -5,18 +5,12 @@ use std::collections::HashMap;
 use indexmap::IndexSet;
 use memchr::memmem::Finder;
 
+use super::TokenShares;
 use super::price_column::PriceColumn;
-use super::{PromotedRecord, TokenShares};
-use crate::check::{self, RootSpan};
-use crate::log::{Problems, SpanVisitor};
 use tracer_format::names::{self, markers, tag_key};
 use tracer_format::parse::{IndexedAttributes, ParsedSpan};
 use tracer_format::project::error_class;
-use tracer_format::project::{
-    CallReport, Lookup, SpanView, call_usage, display_name, may_be_reported_twice, outcome, promoted_type,
-    service_usage, signature, span_type, text,
-};
-use tracer_format::project::{LinePlace, RecordHeader};
+use tracer_format::project::{Lookup, SpanView, call_usage, display_name, service_usage, signature, text};
 use tracer_format::{Computed, EventType, Usage};
 use tracer_sdk::prices::is_refusal;
 
@@ -92,7 +86,7 @@ impl SpanColumns {
     }
 }
 
-/// The columns of all spans, collected while a log is scanned.
+/// The columns of all spans.
 #[derive(Debug, Default)]
 pub(super) struct Columns {
     spans: Vec<SpanColumns>,
@@ -100,94 +94,43 @@ pub(super) struct Columns {
     shares: HashMap<usize, TokenShares>,
     /// The tokens of calls that say more of them than the columns and the shares hold.
     usages: HashMap<usize, Usage>,
-    /// The line of each span, until the columns are matched with the entries.
-    lines: Vec<u64>,
     names: IndexSet<Box<str>>,
-    promoted: Vec<Promoted>,
-    /// The calls that other emitters recorded, until the columns are matched with the entries.
-    calls: Vec<CallReport>,
-    /// The marks of the line of the next span.
-    marks: u8,
-    /// The first root.
-    pub(super) root: Option<RootSpan>,
-    /// Times of spans that disagree.
-    pub(super) warnings: Problems,
     prices: PriceColumn,
 }
 
-/// A record that a root gives in addition to its own, while the place of the root in the index is not known.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Promoted {
-    pub(super) place: LinePlace,
-    pub(super) record: PromotedRecord,
-}
-
-impl SpanVisitor for Columns {
-    type Attributes<'a> = IndexedAttributes<'a>;
-
-    fn visit_line(&mut self, line: &[u8]) {
-        self.marks = 0;
-        for (finder, mark) in MARKERS.iter() {
-            if finder.find(line).is_some() {
-                self.marks |= mark;
-            }
-        }
-    }
-
-    fn visit(
+impl Columns {
+    /// Adds the columns of the next span, whose line this is.
+    pub(super) fn push(
         &mut self,
-        span: ParsedSpan<'_, IndexedAttributes<'_>>,
-        place: LinePlace,
-        is_foreign: bool,
-    ) -> RecordHeader {
-        let header = span_header(&span);
-        let event_type = header.event_type;
+        span: &ParsedSpan<'_, IndexedAttributes<'_>>,
+        event_type: EventType,
+        line: &[u8],
+    ) {
+        let position = self.spans.len();
         let tokens = match event_type {
-            EventType::LlmCall => Some(call_usage(&span, &span.facts())),
+            EventType::LlmCall => Some(call_usage(span, &span.facts())),
             _ => service_usage(event_type, &span.facts()),
         };
         if let Some(tokens) = &tokens {
-            self.set_details(self.spans.len(), tokens);
-        }
-        if !is_foreign && may_be_reported_twice(&span, event_type) {
-            self.calls.extend(CallReport::of(&span, event_type, place));
-        }
-        if tokens.as_ref().is_some_and(|tokens| !is_refused(&span, tokens)) {
-            self.prices.set_of_span(self.spans.len(), &span);
+            self.set_details(position, tokens);
+            if !is_refused(span, tokens) {
+                self.prices.set_of_span(position, span);
+            }
         }
         let name = self.number_of(&display_name(&span.name, &span.facts(), event_type));
         self.spans.push(SpanColumns {
-            duration: duration(&span).unwrap_or(NO_DURATION),
+            duration: duration(span).unwrap_or(NO_DURATION),
             name,
-            signature: signature(&span, event_type),
+            signature: signature(span, event_type),
             tokens_in: column(tokens.and_then(|tokens| tokens.prompt_tokens)),
             tokens_out: column(tokens.and_then(|tokens| tokens.completion_tokens)),
             tokens_total: column(tokens.and_then(|tokens| tokens.total_tokens)),
-            marks: self.marks | marks(&span),
+            marks: marks(span, line),
         });
-        self.lines.push(place.line);
-        if !is_foreign {
-            check::span_times(&span, place.line, &mut self.warnings);
-            if span.parent_span_id.is_none() {
-                self.root.get_or_insert(RootSpan {
-                    start: header.instant,
-                    status_code: span.status_code,
-                });
-                self.promoted.extend(promoted_records(&span, place));
-            }
-        }
-        header
     }
-}
 
-impl Columns {
     pub(super) fn get(&self, position: usize) -> Option<&SpanColumns> {
         self.spans.get(position)
-    }
-
-    /// The calls of other emitters that were found since this was asked last.
-    pub(super) fn take_calls(&mut self) -> Vec<CallReport> {
-        std::mem::take(&mut self.calls)
     }
 
     /// Sets the tokens of a span.
@@ -265,51 +208,15 @@ impl Columns {
     pub(super) fn names(&self) -> impl ExactSizeIterator<Item = &str> {
         self.names.iter().map(AsRef::as_ref)
     }
-
-    /// The lines of the facts that were scan.
-    pub(super) fn lines(&self) -> impl Iterator<Item = u64> {
-        self.lines.iter().copied()
-    }
-
-    /// Adds those columns of another part that are kept, and gives the records that its roots promote.
-    pub(super) fn take_over(&mut self, mut other: Self, kept: &[bool]) -> Vec<Promoted> {
-        if !other.shares.is_empty() || !other.usages.is_empty() {
-            // The positions move: by the spans before this part, and by those that are left out.
-            let mut position = self.spans.len();
-            for (at, is_kept) in kept.iter().enumerate() {
-                if let Some(shares) = other.shares.remove(&at).filter(|_| *is_kept) {
-                    self.shares.insert(position, shares);
-                }
-                if let Some(usage) = other.usages.remove(&at).filter(|_| *is_kept) {
-                    self.usages.insert(position, usage);
-                }
-                position += usize::from(*is_kept);
-            }
-        }
-        self.prices.take_over(&mut other.prices, self.spans.len(), kept);
-        let mut kept = kept.iter();
-        other.spans.retain(|_| kept.next() == Some(&true));
-        self.calls.append(&mut other.calls);
-        self.root = self.root.or(other.root);
-        self.warnings.merge(other.warnings);
-        if self.spans.is_empty() && self.names.is_empty() {
-            // The columns of a whole log are not copied.
-            self.spans = other.spans;
-            self.names = other.names;
-            return other.promoted;
-        }
-        let numbers: Vec<u32> = other.names.iter().map(|name| self.number_of(name)).collect();
-        self.spans.extend(other.spans.into_iter().map(|span| SpanColumns {
-            name: numbers.get(span.name as usize).copied().unwrap_or_default(),
-            ..span
-        }));
-        other.promoted
-    }
 }
 
-/// The marks of a span, apart from those of its line.
-fn marks(span: &ParsedSpan<'_, IndexedAttributes<'_>>) -> u8 {
+fn marks(span: &ParsedSpan<'_, IndexedAttributes<'_>>, line: &[u8]) -> u8 {
     let mut marks = if span.end_time.is_none() { OPEN } else { 0 };
+    for (finder, mark) in MARKERS.iter() {
+        if finder.find(line).is_some() {
+            marks |= mark;
+        }
+    }
     if is_placed_by_guess(&span.attributes) {
         marks |= PLACED_BY_GUESS;
     }
@@ -333,32 +240,6 @@ fn is_placed_by_guess(attributes: &impl Lookup) -> bool {
 /// True of a model call that was refused and reports no tokens: it has no price.
 fn is_refused<A: Lookup>(span: &ParsedSpan<'_, A>, usage: &Usage) -> bool {
     *usage == Usage::default() && is_refusal(error_class(span, &span.facts()).as_deref(), usage)
-}
-
-fn span_header<A: Lookup>(span: &ParsedSpan<'_, A>) -> RecordHeader {
-    let facts = span.facts();
-    let event_type = span_type(span, &facts);
-    RecordHeader::new(event_type, span.start_time.1, outcome(span, &facts, event_type))
-}
-
-/// The records that a root gives in addition to its own: those of its events, and the end of the run.
-fn promoted_records<A>(span: &ParsedSpan<'_, A>, place: LinePlace) -> impl Iterator<Item = Promoted> {
-    let events = span
-        .events
-        .iter()
-        .filter_map(|event| Some((event.timestamp.1, promoted_type(&event.name)?.event_type())));
-    let end = span.end_time.as_ref().map(|(_, end)| (*end, EventType::RunEnd));
-    (1..)
-        .zip(events.chain(end))
-        .map(move |(number, (instant, event_type))| Promoted {
-            place,
-            record: PromotedRecord {
-                span: 0,
-                number,
-                instant,
-                event_type,
-            },
-        })
 }
 
 /// Tokens as a column has them.

@@ -15,19 +15,20 @@ use std::io::{self, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::check::{Expectations, RootSpan, structure_problems};
+use crate::check::{self, Expectations, RootSpan, structure_problems};
 use crate::file::{self, OpenError};
-use crate::log::{IdTable, LineReader, LineStart, Problems, ScanOptions, first_trace_id, read_at, scan_from};
+use crate::log::{IdTable, LineReader, LineStart, LogLine, LogLines, MAX_LINE_BYTES, Problems, read_at};
 use crate::record_error::RecordError;
 use columns::{Columns, SpanColumns};
-use tracer_format::parse::parse_span;
+use tracer_format::parse::{IndexedAttributes, Location, ParsedSpan, parse_span, read_span};
 use tracer_format::project::{
     Ancestor, CallReport, Correlation, IndexEntry, JoinedCall, LinePlace, Rank, RecordHeader,
-    ReportedArguments, SpanRole, correlate, fill, is_call, project_span,
+    ReportedArguments, SpanRole, SpanView, correlate, fill, is_call, may_be_reported_twice, outcome,
+    project_span, promoted_type, span_type,
 };
 use tracer_format::{
-    EventType, Outcome, Problem, Record, RecordedStatus, SPANS_FILE, SpanId, SpanRecord, Timestamp, TraceId,
-    Usage,
+    EventType, Outcome, Problem, ProblemCode, Record, RecordedStatus, SPANS_FILE, SpanId, SpanRecord,
+    Timestamp, TraceId, Usage,
 };
 use tracer_sdk::prices::{CallCost, CallGroups, Prices, cost_at};
 
@@ -53,6 +54,10 @@ pub struct LogIndex {
     left_out: Vec<IndexEntry>,
     /// The problems of single lines, by line.
     problems: Problems,
+    /// The first root.
+    root: Option<RootSpan>,
+    /// Times of spans that disagree.
+    warnings: Problems,
     /// `true` when every line that is not blank holds a span.
     is_whole: bool,
     /// Bytes of a last line that is not whole yet.
@@ -107,6 +112,8 @@ impl LogIndex {
             table: IdTable::default(),
             left_out: Vec::new(),
             problems: Problems::default(),
+            root: None,
+            warnings: Problems::default(),
             is_whole: true,
             cut_tail: None,
             is_read: false,
@@ -140,9 +147,6 @@ impl LogIndex {
         {
             return Ok(false);
         }
-        if self.trace_id.is_none() {
-            self.trace_id = first_trace_id(&mut file)?;
-        }
         let start = self.end.offset;
         file.seek(SeekFrom::Start(start))?;
         let read = self.read((&file).take(metadata.len().saturating_sub(start)), running);
@@ -164,42 +168,105 @@ impl LogIndex {
     /// Adds what a log holds behind the part that was read; of a run that is `running`, without a last line that is cut.
     fn read(&mut self, log: impl Read, running: bool) -> io::Result<()> {
         self.is_read = true;
-        let options = ScanOptions {
-            meta_trace_id: self.meta_trace_id,
-            own_trace_id: self.trace_id,
-            is_running: running,
+        self.cut_tail = None;
+        let mut lines = LogLines::starting_at(log, self.end);
+        let read = loop {
+            let line = match lines.next_line() {
+                Ok(Some(line)) => line,
+                Ok(None) => break Ok(()),
+                Err(error) => {
+                    self.is_whole = false;
+                    break Err(error);
+                }
+            };
+            if !self.add_line(&line, running) {
+                // It is read again when the rest of it is there.
+                self.cut_tail = line.bytes.map(|bytes| bytes.len() as u64);
+                self.end = line.start;
+                return Ok(());
+            }
         };
-        let mut scanned = scan_from::<Columns>(log, self.end, options);
-        // Lines that cannot be read give problems and no entry, or an entry without columns.
-        let columns = std::mem::take(&mut scanned.visitor);
-        let mut lines = columns.lines().peekable();
-        let (readable, others) = scanned
-            .entries
-            .into_iter()
-            .partition(|entry| lines.next_if_eq(&entry.line()).is_some());
-        drop(lines);
-        self.left_out.extend::<Vec<IndexEntry>>(others);
-        let kept = self.add_entries(readable);
-        self.is_whole &= scanned.is_whole;
-        self.problems.merge(scanned.problems);
-        for promoted in self.columns.take_over(columns, &kept) {
-            if let Some(span) = self.entry_at(promoted.place.line) {
-                self.promoted.push(PromotedRecord {
-                    span,
-                    ..promoted.record
+        self.end = lines.position();
+        read
+    }
+
+    /// Adds a line; `false` says that it is cut: its writer was stopped within it, or is within it now.
+    fn add_line(&mut self, line: &LogLine<'_>, running: bool) -> bool {
+        let number = line.start.line;
+        let Some(bytes) = line.bytes else {
+            self.is_whole = false;
+            let most = MAX_LINE_BYTES / 1024 / 1024;
+            let message = format!("is longer than {most} MiB, which is not read");
+            let problem = Location::Line(number).problem(ProblemCode::InvalidValue, message);
+            self.problems.push(number, problem);
+            return true;
+        };
+        let mut problems = Vec::new();
+        let reading = match read_span(bytes, number, &mut problems) {
+            Ok(reading) => reading,
+            Err(_) if running && !line.is_ended => return false,
+            Err(error) => {
+                self.is_whole = false;
+                let problem = Location::Line(number).problem(ProblemCode::MalformedJson, error.to_string());
+                self.problems.push(number, problem);
+                return true;
+            }
+        };
+        for problem in problems {
+            self.problems.push(number, problem);
+        }
+        let Some(identity) = reading.identity else {
+            self.is_whole = false;
+            return true;
+        };
+        if let (Some(said), Some(recorded)) = (identity.trace_id, self.meta_trace_id)
+            && said != recorded
+        {
+            self.problems
+                .push_with(number, || Location::Line(number).foreign_span());
+        }
+        let place = LinePlace {
+            offset: line.start.offset,
+            // A line over the limit is a problem, above.
+            length: u32::try_from(bytes.len()).unwrap_or(u32::MAX),
+            line: number,
+        };
+        let Some(span) = reading.span else {
+            self.left_out.push(IndexEntry::new(identity, place, None, false));
+            return true;
+        };
+        let is_own = *self.trace_id.get_or_insert(span.trace_id) == span.trace_id;
+        let header = span_header(&span);
+        let position = self.entries.len();
+        self.entries
+            .push(IndexEntry::new(identity, place, Some(header), !is_own));
+        let known = u32::try_from(position).unwrap_or(u32::MAX);
+        let is_first = is_own && self.table.insert(&self.entries, known).is_none();
+        if is_own {
+            check::span_times(&span, number, &mut self.warnings);
+            if span.parent_span_id.is_none() {
+                self.root.get_or_insert(RootSpan {
+                    start: header.instant,
+                    status_code: span.status_code,
                 });
             }
         }
-        self.cut_tail = scanned.cut_tail;
-        self.end = scanned.end;
-        scanned.failure.map_or(Ok(()), Err)
+        if !is_first {
+            self.left_out.extend(self.entries.pop());
+            return true;
+        }
+        if span.parent_span_id.is_none() {
+            self.promoted.extend(promoted_records(&span, position));
+        }
+        if may_be_reported_twice(&span, header.event_type) {
+            self.calls.extend(CallReport::of(&span, header.event_type, place));
+        }
+        self.columns.push(&span, header.event_type, bytes);
+        true
     }
 
     /// Finds the calls that are recorded more than once, and makes those that repeat them spans of no type.
     fn find_calls(&mut self) {
-        let mut found = self.columns.take_calls();
-        found.retain(|call| entry_of_call(&self.entries, call).is_some());
-        self.calls.append(&mut found);
         if self.calls.iter().all(CallReport::is_own_report) {
             return;
         }
@@ -285,29 +352,9 @@ impl LogIndex {
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn of_bytes(log: &[u8], trace_id: Option<TraceId>, running: bool) -> Self {
         let mut index = Self::empty(Path::new(""), trace_id);
-        let mut cursor = io::Cursor::new(log);
         // Memory can be read.
-        index.trace_id = trace_id.or_else(|| first_trace_id(&mut cursor).ok().flatten());
         let _ = index.read(log, running);
         index
-    }
-
-    /// Adds those entries that are the first of their ID and belong to the run; gives one flag per entry.
-    fn add_entries(&mut self, entries: Vec<IndexEntry>) -> Vec<bool> {
-        if self.entries.is_empty() {
-            self.table = IdTable::with_room_for(entries.len());
-        }
-        let mut kept = Vec::with_capacity(entries.len());
-        for entry in entries {
-            let position = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
-            self.entries.push(entry);
-            let is_new = entry.is_own() && self.table.insert(&self.entries, position).is_none();
-            if !is_new {
-                self.left_out.extend(self.entries.pop());
-            }
-            kept.push(is_new);
-        }
-        kept
     }
 
     /// Number of spans.
@@ -559,7 +606,7 @@ impl LogIndex {
 
     /// The first root, and the times of spans that disagree.
     pub(crate) fn take_findings(&mut self) -> (Option<RootSpan>, Problems) {
-        (self.columns.root, std::mem::take(&mut self.columns.warnings))
+        (self.root, std::mem::take(&mut self.warnings))
     }
 
     /// True where there was a log to read.
@@ -680,6 +727,29 @@ impl LogIndex {
             }),
         }
     }
+}
+
+fn span_header(span: &ParsedSpan<'_, IndexedAttributes<'_>>) -> RecordHeader {
+    let facts = span.facts();
+    let event_type = span_type(span, &facts);
+    RecordHeader::new(event_type, span.start_time.1, outcome(span, &facts, event_type))
+}
+
+/// The records that a root gives in addition to its own: those of its events, and the end of the run.
+fn promoted_records<A>(root: &ParsedSpan<'_, A>, position: usize) -> impl Iterator<Item = PromotedRecord> {
+    let events = root
+        .events
+        .iter()
+        .filter_map(|event| Some((event.timestamp.1, promoted_type(&event.name)?.event_type())));
+    let end = root.end_time.as_ref().map(|(_, end)| (*end, EventType::RunEnd));
+    (1..)
+        .zip(events.chain(end))
+        .map(move |(number, (instant, event_type))| PromotedRecord {
+            span: position,
+            number,
+            instant,
+            event_type,
+        })
 }
 
 /// The position of the span of a call.

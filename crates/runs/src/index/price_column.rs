@@ -29,11 +29,7 @@ impl PriceColumn {
     pub(super) fn set_of_span(&mut self, position: usize, span: &impl SpanView) {
         let key = CallPriceKey::of_span(span);
         let is_of_name = *model(span.name(), &span.facts()) == *span.name();
-        self.set(position, &ReportedPriceKey { key, is_of_name });
-    }
-
-    fn set(&mut self, position: usize, key: &ReportedPriceKey) {
-        let number = self.number(key);
+        let number = self.number(&ReportedPriceKey { key, is_of_name });
         self.calls.insert(position, number);
     }
 
@@ -76,24 +72,6 @@ impl PriceColumn {
         let known = self.keys.get_index_of(key);
         let number = known.unwrap_or_else(|| self.keys.insert_full(key.clone()).0);
         u32::try_from(number).unwrap_or(u32::MAX)
-    }
-
-    /// Adds the calls of another part that begins at a position, except those whose spans are not kept.
-    pub(super) fn take_over(&mut self, other: &mut Self, start: usize, kept: &[bool]) {
-        let mut calls = std::mem::take(&mut other.calls).into_iter().peekable();
-        let mut position = start;
-        for (at, is_kept) in kept.iter().enumerate() {
-            if calls.peek().is_none() {
-                break;
-            }
-            if let Some((_, number)) = calls.next_if(|(call, _)| *call == at)
-                && *is_kept
-                && let Some(key) = other.keys.get_index(number as usize)
-            {
-                self.set(position, key);
-            }
-            position += usize::from(*is_kept);
-        }
     }
 
     /// The key of each call, by the position of its span.

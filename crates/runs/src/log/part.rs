@@ -3,7 +3,7 @@
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
-use super::blocks::MAX_LINE_BYTES;
+use super::lines::MAX_LINE_BYTES;
 use crate::file::{self, OpenError};
 use tracer_format::parse::parse_span;
 use tracer_format::{SPANS_FILE, SpanRecord};
