@@ -44,9 +44,9 @@ pub(crate) fn structural_name(name: &str) -> &str {
 /// Says what kind of call a span is, where the other attributes would not.
 pub(crate) fn operation(draft: &mut Draft, event_type: EventType, name: &str) {
     match event_type {
-        EventType::LlmCall => draft.word(names::OPERATION, "chat"),
+        EventType::LlmCall => draft.cleaned(names::OPERATION, "chat"),
         // Readers know a tool call by its tool's name; one without a name must say what it is.
-        EventType::ToolCall if name.is_empty() => draft.word(names::OPERATION, "execute_tool"),
+        EventType::ToolCall if name.is_empty() => draft.cleaned(names::OPERATION, "execute_tool"),
         _ => {}
     }
 }

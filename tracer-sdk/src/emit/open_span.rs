@@ -30,7 +30,7 @@ use super::vendor_events::{VendorEvents, add_facts, events_of};
 use crate::guardrails::CallSpend;
 use crate::guardrails::GuardrailExceeded;
 use crate::redact::Redactor;
-use crate::write::draft::{Draft, EventTime, ScalarValue, ValueShape};
+use crate::write::draft::{Draft, EventTime, ScalarValue};
 use crate::write::open_entries::OpenEntry;
 use crate::write::run_files::EndedSpan;
 use tracer_format::loops::{self, Asked, StepSignature, TrailKind};
@@ -198,7 +198,7 @@ impl OpenSpan {
     pub(crate) fn of_operation(operation: &'static str, key: Name, name: &str) -> Self {
         let mut span = Self::begin(EventType::Unknown, name);
         span.edit(|span| {
-            span.redacted().0.word(names::OPERATION, operation);
+            span.redacted().0.cleaned(names::OPERATION, operation);
             span.text(key, name);
         });
         span
@@ -240,7 +240,7 @@ impl OpenSpan {
             place.same_call = same_call;
         }
         if place.context.inferred {
-            draft.word(names::CONTEXT, "inferred");
+            draft.cleaned(names::CONTEXT, "inferred");
         }
         span
     }
@@ -752,7 +752,7 @@ impl SpanContent {
             } else {
                 STATUS_OK
             };
-            draft.word(names::STATUS, status);
+            draft.cleaned(names::STATUS, status);
         }
         match &self.error {
             Some(error) if is_call || event_type == EventType::Error => {
@@ -942,9 +942,7 @@ fn add_message<T: Serialize + ?Sized>(
     redactor: &Redactor,
 ) {
     draft.event(event, time);
-    if draft.event_content(event_keys::CONTENT, value, redactor) == ValueShape::Json {
-        draft.event_text(event_keys::FORMAT, event_keys::FORMAT_JSON, redactor);
-    }
+    draft.event_content(value, redactor);
 }
 
 /// The data of a span that loop detection compares; `None` for other kinds of spans.

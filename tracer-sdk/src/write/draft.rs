@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::payload::{name_of_non_finite, write_json, write_json_limited};
 use crate::redact::{KeyVerdict, Redactor, character_boundary};
-use tracer_format::names::{Name, markers};
+use tracer_format::names::{Name, event_keys, markers};
 use tracer_format::{Tags, Timestamp, Usage, UsageGap, names};
 
 /// Most attributes of the user's own that a span keeps, as OpenTelemetry does by default.
@@ -60,47 +60,31 @@ pub enum EventTime {
     At(Timestamp),
 }
 
-/// Place of a value in [`Draft::bytes`], or the value itself.
+/// Place of a value in [`Draft::bytes`].
 #[derive(Debug, Clone)]
-pub(super) enum StoredValue {
-    /// A word of the format, which becomes a JSON string as it is.
-    Word(&'static str),
-    /// Plain UTF-8, which becomes a JSON string.
-    Text(Range<usize>),
-    /// JSON text of something structured, which becomes a JSON string.
-    JsonText(Range<usize>),
-    /// A JSON string, number or boolean, which is copied.
-    Encoded(Range<usize>),
-    Unsigned(u64),
-    Float(f64),
+pub(super) struct StoredValue {
+    pub(super) form: ValueForm,
+    pub(super) range: Range<usize>,
 }
 
-/// A value that is a scalar already.
+/// Form of a stored value.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum ValueForm {
+    /// Plain UTF-8, which becomes a JSON string.
+    Text,
+    /// JSON text of something structured, which becomes a JSON string.
+    JsonText,
+    /// A JSON string, number or boolean, which is copied.
+    Encoded,
+}
+
+/// A number.
 #[derive(Debug, Clone, Copy)]
 pub enum ScalarValue {
     /// A count.
     Unsigned(u64),
-    /// A number; one that is not finite becomes its name.
+    /// Any other; one that is not finite becomes its name.
     Float(f64),
-}
-
-impl ScalarValue {
-    fn stored(self) -> StoredValue {
-        match self {
-            Self::Unsigned(value) => StoredValue::Unsigned(value),
-            Self::Float(value) if value.is_finite() => StoredValue::Float(value),
-            Self::Float(value) => StoredValue::Word(name_of_non_finite(value)),
-        }
-    }
-}
-
-/// Shape of a stored user value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ValueShape {
-    /// A plain string.
-    PlainString,
-    /// Anything else.
-    Json,
 }
 
 impl Draft {
@@ -125,14 +109,10 @@ impl Draft {
         self.left_out
     }
 
-    /// An attribute that is a word of the format itself, which needs no escape.
-    pub fn word(&mut self, name: Name, word: &'static str) {
-        self.set(name.written().into(), StoredValue::Word(word));
-    }
-
-    /// An attribute whose text went through redaction already, or is known to be harmless and short.
+    /// An attribute whose text is a word of the format itself, went through redaction already, or is known to be harmless
+    /// and short.
     pub fn cleaned(&mut self, name: Name, text: &str) {
-        let value = StoredValue::Text(self.push(text.as_bytes()));
+        let value = self.push(text);
         self.set(name.written().into(), value);
     }
 
@@ -143,19 +123,19 @@ impl Draft {
 
     /// An attribute that is `true`.
     pub fn flag(&mut self, name: Name) {
-        let value = StoredValue::Encoded(self.push(b"true"));
+        let value = self.encode(&true);
         self.set(name.written().into(), value);
     }
 
     /// A number attribute.
     pub fn scalar(&mut self, name: Name, value: ScalarValue) {
-        self.set(name.written().into(), value.stored());
+        let value = self.push_scalar(value);
+        self.set(name.written().into(), value);
     }
 
     /// An attribute that holds JSON text of a structured value; a plain string stays one.
     pub fn json<T: Serialize + ?Sized>(&mut self, name: Name, value: &T, redactor: &Redactor) {
-        let (stored, _) = self.serialize(value, redactor, TopLevel::AnyAttribute);
-        if let Some(stored) = stored {
+        if let Some(stored) = self.serialize_attribute(value, redactor) {
             self.set(name.written().into(), stored);
         }
     }
@@ -178,13 +158,16 @@ impl Draft {
         let stored = if member.verdict == KeyVerdict::Secret {
             None
         } else {
-            let (stored, _) = self.serialize(value, redactor, TopLevel::AnyAttribute);
-            let Some(stored) = stored else { return };
-            let text = self.plain_text(&stored);
-            let is_secret = member.hides(text, self.is_number_or_bool(&stored));
+            let Some(stored) = self.serialize_attribute(value, redactor) else {
+                return;
+            };
+            let is_encoded = matches!(stored.form, ValueForm::Encoded);
+            let text = Some(self.str_of(&stored.range)).filter(|_| is_encoded);
+            let string = text.and_then(|text| text.strip_prefix('"')?.strip_suffix('"'));
+            let is_secret = member.hides(string, is_encoded && string.is_none());
             (!is_secret).then_some(stored)
         };
-        let stored = stored.unwrap_or(StoredValue::Word(markers::REDACTED));
+        let stored = stored.unwrap_or_else(|| self.push(markers::REDACTED));
         self.user_attributes += usize::from(!known);
         self.set(stored_key.into(), stored);
     }
@@ -192,7 +175,7 @@ impl Draft {
     /// The tags of a run, which went through redaction.
     pub fn tags(&mut self, tags: &Tags) {
         for (key, value) in tags.iter() {
-            let value = StoredValue::Text(self.push(value.as_bytes()));
+            let value = self.push(value);
             self.set(format!("{}{key}", names::TAG_PREFIXES[0]).into(), value);
         }
     }
@@ -201,22 +184,19 @@ impl Draft {
     pub fn take(&mut self, other: Self) {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(&other.bytes);
-        let moved = |value: &mut StoredValue| {
-            if let Some(range) = value.range_mut() {
-                *range = range.start + start..range.end + start;
-            }
+        let moved = |mut entry: DraftEntry| {
+            let range = &mut entry.value.range;
+            *range = range.start + start..range.end + start;
+            entry
         };
         let first = self.event_attributes.len();
-        for mut entry in other.event_attributes {
-            moved(&mut entry.value);
-            self.event_attributes.push(entry);
-        }
+        self.event_attributes
+            .extend(other.event_attributes.into_iter().map(moved));
         for mut event in other.events {
             event.attributes = event.attributes.start + first..event.attributes.end + first;
             self.events.push(event);
         }
-        for DraftEntry { key, mut value } in other.attributes {
-            moved(&mut value);
+        for DraftEntry { key, value } in other.attributes.into_iter().map(moved) {
             let has_room = self.attributes.len() < 2 * MAX_USER_ATTRIBUTES;
             if !has_room && !self.attributes.iter().any(|entry| entry.key == key) {
                 self.leave_out(1);
@@ -233,8 +213,8 @@ impl Draft {
             self.scalar(name, ScalarValue::Unsigned(tokens));
         }
         match usage.gap {
-            Some(UsageGap::Parts) => self.word(names::USAGE_NOT_COUNTED, "parts"),
-            Some(UsageGap::ServiceTier) => self.word(names::SERVICE_TIER, "other"),
+            Some(UsageGap::Parts) => self.cleaned(names::USAGE_NOT_COUNTED, "parts"),
+            Some(UsageGap::ServiceTier) => self.cleaned(names::SERVICE_TIER, "other"),
             None => {}
         }
     }
@@ -257,37 +237,39 @@ impl Draft {
         });
     }
 
-    /// A user value as a plain string where it is one, and as JSON text where it is not.
-    pub fn event_content<T: Serialize + ?Sized>(
-        &mut self,
-        key: &'static str,
-        value: &T,
-        redactor: &Redactor,
-    ) -> ValueShape {
-        let (stored, shape) = self.serialize(value, redactor, TopLevel::Content);
-        if let Some(stored) = stored {
-            self.set_event_attribute(key, stored);
+    /// A user value as the content of a message: a plain string where it is one, else JSON text, which is said.
+    pub fn event_content<T: Serialize + ?Sized>(&mut self, value: &T, redactor: &Redactor) {
+        let range = self.serialize(value, redactor);
+        let is_string = self.bytes_of(&range).starts_with(b"\"");
+        let form = if is_string {
+            ValueForm::Encoded
+        } else {
+            ValueForm::JsonText
+        };
+        self.set_event_attribute(event_keys::CONTENT, StoredValue { form, range });
+        if !is_string {
+            let format = self.push(event_keys::FORMAT_JSON);
+            self.set_event_attribute(event_keys::FORMAT, format);
         }
-        shape
     }
 
     /// A user value as JSON text, strings too.
     pub fn event_json<T: Serialize + ?Sized>(&mut self, key: &'static str, value: &T, redactor: &Redactor) {
-        let (stored, _) = self.serialize(value, redactor, TopLevel::Text);
-        if let Some(stored) = stored {
-            self.set_event_attribute(key, stored);
-        }
+        let range = self.serialize(value, redactor);
+        let form = ValueForm::JsonText;
+        self.set_event_attribute(key, StoredValue { form, range });
     }
 
     /// A text in a span event, redacted and cut.
     pub fn event_text(&mut self, key: &'static str, text: &str, redactor: &Redactor) {
-        let range = self.push(redactor.text(text).as_bytes());
-        self.set_event_attribute(key, StoredValue::Text(range));
+        let text = self.push(&redactor.text(text));
+        self.set_event_attribute(key, text);
     }
 
     /// A number in a span event.
     pub fn event_scalar(&mut self, key: &'static str, value: ScalarValue) {
-        self.set_event_attribute(key, value.stored());
+        let value = self.push_scalar(value);
+        self.set_event_attribute(key, value);
     }
 
     /// The text of an attribute of a span event, UTF-8.
@@ -295,13 +277,12 @@ impl Draft {
         let event = self.events.iter().find(|event| event.name == name.written())?;
         let entries = self.event_attributes.get(event.attributes.clone())?;
         let entry = entries.iter().find(|entry| entry.key == key)?;
-        Some(self.bytes_of(&entry.value.range()?))
+        Some(self.bytes_of(&entry.value.range))
     }
 
     /// Writes the arguments of a tool, where it has some, as JSON text of at most [`MAX_GIVEN_BYTES`] into an empty buffer.
     pub fn given_arguments(&self, redactor: &Redactor, mut buffer: String) -> String {
-        let Some(text) = self.event_text_of(names::events::TOOL_ARGUMENTS, names::event_keys::ARGUMENTS)
-        else {
+        let Some(text) = self.event_text_of(names::events::TOOL_ARGUMENTS, event_keys::ARGUMENTS) else {
             return buffer;
         };
         // A line of `.live` has no line breaks.
@@ -321,7 +302,7 @@ impl Draft {
     #[cfg(feature = "tracing")]
     pub fn text_of(&self, key: &str) -> Option<&[u8]> {
         let entry = self.attributes.iter().find(|entry| entry.key == key)?;
-        Some(self.bytes_of(&entry.value.range()?))
+        Some(self.bytes_of(&entry.value.range))
     }
 
     /// The bytes of a stored value.
@@ -344,8 +325,12 @@ impl Draft {
             return false;
         }
         let entries = || self.attributes.iter().chain(&self.event_attributes);
-        let all_cut_to = |most: usize| entries().map(|entry| entry.value.size().min(most)).sum::<usize>();
-        let mut most = entries().map(|entry| entry.value.size()).max().unwrap_or(0);
+        let all_cut_to = |most: usize| {
+            entries()
+                .map(|entry| entry.value.range.len().min(most))
+                .sum::<usize>()
+        };
+        let mut most = entries().map(|entry| entry.value.range.len()).max().unwrap_or(0);
         if all_cut_to(most) <= room {
             return false;
         }
@@ -353,15 +338,38 @@ impl Draft {
             most = (most / 2).max(MIN_CUT_BYTES);
         }
         for entry in self.attributes.iter_mut().chain(&mut self.event_attributes) {
-            if entry.value.size() > most {
+            if entry.value.range.len() > most {
                 entry.value = shrunk(&entry.value, most, &mut self.bytes, redactor);
             }
         }
         true
     }
 
-    fn push(&mut self, bytes: &[u8]) -> Range<usize> {
-        append(&mut self.bytes, bytes)
+    /// Adds a text to the values.
+    fn push(&mut self, text: &str) -> StoredValue {
+        StoredValue {
+            form: ValueForm::Text,
+            range: append(&mut self.bytes, text.as_bytes()),
+        }
+    }
+
+    /// Adds a number or a boolean to the values.
+    fn encode(&mut self, value: &impl Serialize) -> StoredValue {
+        let start = self.bytes.len();
+        // Writing to a `Vec` does not fail.
+        let _ = serde_json::to_writer(&mut self.bytes, value);
+        StoredValue {
+            form: ValueForm::Encoded,
+            range: start..self.bytes.len(),
+        }
+    }
+
+    fn push_scalar(&mut self, value: ScalarValue) -> StoredValue {
+        match value {
+            ScalarValue::Unsigned(value) => self.encode(&value),
+            ScalarValue::Float(value) if value.is_finite() => self.encode(&value),
+            ScalarValue::Float(value) => self.push(name_of_non_finite(value)),
+        }
     }
 
     fn set(&mut self, key: Cow<'static, str>, value: StoredValue) {
@@ -393,10 +401,8 @@ impl Draft {
         }
         self.event_attributes = event_attributes;
         for entry in self.attributes.iter_mut().chain(&mut self.event_attributes) {
-            if let Some(range) = entry.value.range_mut() {
-                let value = bytes.get(range.clone()).unwrap_or_default();
-                *range = append(&mut self.bytes, value);
-            }
+            let value = bytes.get(entry.value.range.clone()).unwrap_or_default();
+            entry.value.range = append(&mut self.bytes, value);
         }
     }
 
@@ -405,7 +411,7 @@ impl Draft {
         let events = self.events.iter().map(|event| event.attributes.clone());
         let entries = events.filter_map(|attributes| self.event_attributes.get(attributes));
         let live = self.attributes.iter().chain(entries.flatten());
-        let size = live.map(|entry| entry.value.size()).sum::<usize>();
+        let size = live.map(|entry| entry.value.range.len()).sum::<usize>();
         self.bytes.len() / 2 > size || self.event_attributes.len() / 2 > used
     }
 
@@ -419,111 +425,52 @@ impl Draft {
         }
     }
 
-    fn serialize<T: Serialize + ?Sized>(
+    /// Adds a value to the others as JSON text, redacted and cut.
+    fn serialize<T: Serialize + ?Sized>(&mut self, value: &T, redactor: &Redactor) -> Range<usize> {
+        let start = self.bytes.len();
+        write_json(value, redactor, &mut self.bytes);
+        start..self.bytes.len()
+    }
+
+    /// Adds the value of an attribute: a scalar as it is, `null` not at all, the rest as JSON text.
+    fn serialize_attribute<T: Serialize + ?Sized>(
         &mut self,
         value: &T,
         redactor: &Redactor,
-        place: TopLevel,
-    ) -> (Option<StoredValue>, ValueShape) {
-        let start = self.bytes.len();
-        let written = write_json(value, redactor, &mut self.bytes);
-        let range = start..self.bytes.len();
-        let text = self.bytes_of(&range);
-        let scalar = !matches!(text.first(), Some(b'{' | b'[') | None);
-        let stored = match place {
-            TopLevel::AnyAttribute if text == b"null" => None,
-            TopLevel::AnyAttribute if scalar => Some(StoredValue::Encoded(range)),
-            TopLevel::Content if written.is_plain_string => Some(StoredValue::Encoded(range)),
-            _ => Some(StoredValue::JsonText(range)),
+    ) -> Option<StoredValue> {
+        let range = self.serialize(value, redactor);
+        let form = match self.bytes_of(&range) {
+            b"null" => return None,
+            [b'{' | b'[', ..] => ValueForm::JsonText,
+            _ => ValueForm::Encoded,
         };
-        (
-            stored,
-            if written.is_plain_string {
-                ValueShape::PlainString
-            } else {
-                ValueShape::Json
-            },
-        )
-    }
-
-    /// The text of a string that is stored as JSON spells it.
-    fn plain_text(&self, stored: &StoredValue) -> Option<&str> {
-        match stored {
-            StoredValue::Encoded(range) => self.str_of(range).strip_prefix('"')?.strip_suffix('"'),
-            _ => None,
-        }
-    }
-
-    fn is_number_or_bool(&self, stored: &StoredValue) -> bool {
-        match stored {
-            StoredValue::Encoded(range) => self.bytes_of(range).first().is_some_and(|byte| *byte != b'"'),
-            StoredValue::Unsigned(_) | StoredValue::Float(_) => true,
-            StoredValue::Word(_) | StoredValue::Text(_) | StoredValue::JsonText(_) => false,
-        }
-    }
-}
-
-/// Place of a serialised value, which decides how it is stored.
-#[derive(Debug, Clone, Copy)]
-enum TopLevel {
-    /// Scalars as they are, `null` not at all, the rest as JSON text.
-    AnyAttribute,
-    /// Strings as they are, the rest as JSON text.
-    Content,
-    /// Everything as JSON text.
-    Text,
-}
-
-impl StoredValue {
-    fn range(&self) -> Option<Range<usize>> {
-        match self {
-            Self::Text(range) | Self::JsonText(range) | Self::Encoded(range) => Some(range.clone()),
-            _ => None,
-        }
-    }
-
-    fn range_mut(&mut self) -> Option<&mut Range<usize>> {
-        match self {
-            Self::Text(range) | Self::JsonText(range) | Self::Encoded(range) => Some(range),
-            _ => None,
-        }
-    }
-
-    fn size(&self) -> usize {
-        self.range().map_or(0, |range| range.len())
+        Some(StoredValue { form, range })
     }
 }
 
 /// A value cut to about `most` bytes. Far off the usual path: the value itself is gone, so its text is read again.
 fn shrunk(value: &StoredValue, most: usize, bytes: &mut Vec<u8>, redactor: &Redactor) -> StoredValue {
-    let Some(range) = value.range() else {
-        return value.clone();
-    };
-    let text = bytes
-        .get(range.clone())
-        .and_then(|text| std::str::from_utf8(text).ok());
-    let text = text.unwrap_or_default();
-    match value {
-        StoredValue::JsonText(_) => {
+    let stored = bytes.get(value.range.clone()).unwrap_or_default();
+    let text = std::str::from_utf8(stored).unwrap_or_default();
+    let (form, smaller) = match value.form {
+        ValueForm::JsonText => {
             let mut smaller = Vec::new();
             if let Ok(value) = serde_json::from_str::<serde_json::Value>(text) {
                 write_json_limited(&value, redactor, most, &mut smaller);
             }
-            if smaller.is_empty() || smaller.len() >= range.len() {
+            if smaller.is_empty() || smaller.len() >= text.len() {
                 smaller = format!("\"{}\"", markers::TRUNCATED).into_bytes();
             }
-            StoredValue::JsonText(append(bytes, &smaller))
+            (ValueForm::JsonText, smaller)
         }
-        StoredValue::Encoded(_) => {
+        ValueForm::Encoded => {
             let plain = serde_json::from_str::<String>(text).unwrap_or_default();
-            let cut = with_marker(&plain, most);
-            StoredValue::Text(append(bytes, cut.as_bytes()))
+            (ValueForm::Text, with_marker(&plain, most).into_bytes())
         }
-        _ => {
-            let cut = with_marker(text, most);
-            StoredValue::Text(append(bytes, cut.as_bytes()))
-        }
-    }
+        ValueForm::Text => (ValueForm::Text, with_marker(text, most).into_bytes()),
+    };
+    let range = append(bytes, &smaller);
+    StoredValue { form, range }
 }
 
 fn append(bytes: &mut Vec<u8>, more: &[u8]) -> Range<usize> {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::draft::{Draft, DraftEntry, EventTime, StoredValue, cut_to};
+use super::draft::{Draft, DraftEntry, EventTime, ValueForm, cut_to};
 use super::escape::push_string;
 
 use crate::redact::Redactor;
@@ -134,13 +134,9 @@ fn write_entries(out: &mut Vec<u8>, entries: &[DraftEntry], draft: &Draft) {
         }
         push_string(out, &entry.key);
         out.push(b':');
-        match &entry.value {
-            StoredValue::Text(range) | StoredValue::JsonText(range) => push_string(out, draft.str_of(range)),
-            StoredValue::Word(word) => push_string(out, word),
-            StoredValue::Encoded(range) => out.extend_from_slice(draft.bytes_of(range)),
-            StoredValue::Unsigned(value) => push_number(out, value),
-            // A draft holds finite numbers only.
-            StoredValue::Float(value) => push_number(out, value),
+        match entry.value.form {
+            ValueForm::Text | ValueForm::JsonText => push_string(out, draft.str_of(&entry.value.range)),
+            ValueForm::Encoded => out.extend_from_slice(draft.bytes_of(&entry.value.range)),
         }
     }
 }

@@ -217,7 +217,7 @@ impl ClosedTool {
         if let Some(mut editor) = report.editor() {
             editor.set_start(self.start);
             let (draft, redactor) = editor.redacted();
-            draft.word(names::OPERATION, "execute_tool");
+            draft.cleaned(names::OPERATION, "execute_tool");
             draft.user(TOOLS[0], &self.name, redactor);
             draft.flag(names::LAYER);
             draft.flag(names::DERIVED);

@@ -209,12 +209,12 @@ pub(super) fn failure_within(context: &Context) -> Option<ErrorInfo> {
 fn fail(run: &RunState, joined: &mut OpenSpan, error: &ErrorInfo, is_inferred: bool) {
     if let Some(mut editor) = joined.editor() {
         if is_inferred {
-            editor.redacted().0.word(names::INFERRED, INFERRED_ERROR);
+            editor.redacted().0.cleaned(names::INFERRED, INFERRED_ERROR);
         }
         editor.fail(error.clone());
     } else if is_inferred {
         let mut draft = Draft::default();
-        draft.word(names::INFERRED, INFERRED_ERROR);
+        draft.cleaned(names::INFERRED, INFERRED_ERROR);
         run.add_to(run.root_id(), draft);
     }
 }

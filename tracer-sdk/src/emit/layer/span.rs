@@ -229,7 +229,7 @@ impl LibrarySpan {
             let mut span = OpenSpan::of_library(context, event_type, &name);
             if let Some(mut editor) = span.editor() {
                 if is_inferred {
-                    editor.redacted().0.word(names::CONTEXT, "inferred");
+                    editor.redacted().0.cleaned(names::CONTEXT, "inferred");
                 }
                 work.is_agent = loops::is_agent(|key| work.attributes.text(key));
                 if work.is_agent {
@@ -618,7 +618,7 @@ impl OpenWork {
         let mut draft = Draft::default();
         self.describe(&mut draft, &run.redactor, metadata, EventType::Unknown, limits);
         if let Some(failure) = failure.as_ref().filter(|failure| failure.is_inferred) {
-            draft.word(names::INFERRED, INFERRED_ERROR);
+            draft.cleaned(names::INFERRED, INFERRED_ERROR);
             draft.text(names::SENT_ERROR_TYPE, &failure.error.error_type, &run.redactor);
         }
         run.add_to(run.root_id(), draft);
@@ -656,7 +656,7 @@ impl OpenWork {
             let (draft, redactor) = editor.redacted();
             self.describe(draft, redactor, metadata, event_type, limits);
             if let Some(failure) = failure.as_ref().filter(|failure| failure.is_inferred) {
-                draft.word(names::INFERRED, INFERRED_ERROR);
+                draft.cleaned(names::INFERRED, INFERRED_ERROR);
                 draft.text(names::SENT_ERROR_TYPE, &failure.error.error_type, redactor);
             }
             if event_type == EventType::LlmCall && !limits.omits_content {
@@ -673,7 +673,7 @@ impl OpenWork {
             }
             if let Some(asked) = &arguments {
                 editor.arguments(&JsonOrText(&asked.arguments));
-                editor.redacted().0.word(names::JOINED, "arguments");
+                editor.redacted().0.cleaned(names::JOINED, "arguments");
             }
             if let Some(Failure { error, .. }) = failure {
                 editor.fail(error);

@@ -43,8 +43,8 @@ pub(super) fn write_root(
     // The program may have read secrets since the run began.
     draft.tags(&redactor.tags(&run.place.tags));
     let program = &run.place.program;
-    draft.word(names::PYTHON_VERSION, program.compiler);
-    draft.word(names::PLATFORM, program.platform);
+    draft.cleaned(names::PYTHON_VERSION, program.compiler);
+    draft.cleaned(names::PLATFORM, program.platform);
     draft.text(names::WORKING_DIRECTORY, &program.working_directory, redactor);
     draft.json(
         names::ARGUMENTS,
@@ -196,7 +196,7 @@ pub(super) fn write_unfinished(
 pub(super) fn write_lost_parents(run: &RunState, files: &mut RunFiles) -> io::Result<()> {
     for lost in files.losses.take_parents() {
         let mut draft = Draft::default();
-        draft.word(names::LOST, "true");
+        draft.cleaned(names::LOST, "true");
         let name = structural_name(&lost.name);
         let span = (lost.id, lost.parent, name);
         write_stand_in(run, files, span, (lost.start, lost.end), draft)?;
@@ -231,7 +231,7 @@ fn describe(draft: &mut Draft, entry: &OpenEntry, redactor: &Redactor) {
 pub(super) fn write_loop_warning(run: &RunState, warning: &LoopWarning<SpanId>, now: Timestamp) {
     let redactor = &run.redactor;
     let mut draft = Draft::default();
-    draft.word(names::EVENT_TYPE, EventType::LoopWarning.as_str());
+    draft.cleaned(names::EVENT_TYPE, EventType::LoopWarning.as_str());
     draft.event(events::LOOP_WARNING, EventTime::Start);
     draft.event_text(event_keys::PATTERN, &warning.pattern, redactor);
     draft.event_text(event_keys::PATTERN_TYPE, warning.pattern_type.as_str(), redactor);

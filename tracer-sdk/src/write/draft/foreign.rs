@@ -1,10 +1,12 @@
 //! Values of a span that another program recorded: stored as they were sent, save secrets and what is too long (capture,
 //! section 1).
 
+use std::ops::BitOr;
+
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::{Draft, DraftEntry, DraftEvent, EventTime, MAX_KEY_BYTES, StoredValue, cut_to};
+use super::{Draft, DraftEntry, DraftEvent, EventTime, MAX_KEY_BYTES, StoredValue, ValueForm, cut_to};
 use crate::redact::Redactor;
 use crate::write::payload::{WrittenValue, write_json_cut, write_json_limited};
 use tracer_format::Timestamp;
@@ -85,15 +87,8 @@ impl Draft {
         let stored_key = cut_to(&member.key.text, MAX_KEY_BYTES).to_owned();
         let stored = match value {
             Value::Null => return None,
-            _ if is_secret => StoredValue::Word(markers::REDACTED),
-            Value::Bool(true) => StoredValue::Encoded(self.push(b"true")),
-            Value::Bool(false) => StoredValue::Encoded(self.push(b"false")),
-            Value::Number(number) => {
-                let start = self.bytes.len();
-                // Writing to a `Vec` does not fail.
-                let _ = serde_json::to_writer(&mut self.bytes, number);
-                StoredValue::Encoded(start..self.bytes.len())
-            }
+            _ if is_secret => self.push(markers::REDACTED),
+            Value::Bool(_) | Value::Number(_) => self.encode(value),
             Value::String(text) => self.foreign_text(key, text, limits, redactor),
             Value::Array(_) | Value::Object(_) if limits.omits_content => {
                 self.json_text(&without_content(key, value), None, limits, redactor)
@@ -121,10 +116,9 @@ impl Draft {
             return self.json_text(json, Some(text), limits, redactor);
         }
         if limits.omits_content && may_hold_content(key) {
-            return StoredValue::Text(self.push(omitted(text).as_bytes()));
+            return self.push(&omitted(text));
         }
-        let cleaned = redactor.text(text);
-        StoredValue::Text(self.push(cleaned.as_bytes()))
+        self.push(&redactor.text(text))
     }
 
     /// JSON text without secrets, cut within its strings until it fits. What needs neither stays as it was sent.
@@ -144,18 +138,15 @@ impl Draft {
         {
             // Deeper than is read: a text like any other.
             self.bytes.truncate(start);
-            let cleaned = redactor.text(sent);
-            return StoredValue::Text(self.push(cleaned.as_bytes()));
+            return self.push(&redactor.text(sent));
         }
-        let is_as_sent = written.redacted == 0
-            && written
-                == WrittenValue {
-                    is_plain_string: false,
-                    ..WrittenValue::default()
-                };
+        let is_as_sent = written == WrittenValue::default();
         if let Some(sent) = sent.filter(|sent| is_as_sent && sent.len() <= max_bytes) {
             self.bytes.truncate(start);
-            return StoredValue::JsonText(self.push(sent.as_bytes()));
+            return StoredValue {
+                form: ValueForm::JsonText,
+                ..self.push(sent)
+            };
         }
         if (written.truncated || self.bytes.len() - start > max_bytes)
             && let Some(shorter) = serde_json::to_value(value).ok().as_mut().and_then(without_binary)
@@ -175,7 +166,10 @@ impl Draft {
             write_json_cut(value, redactor, read_ahead, max_string, &mut self.bytes);
             max_string /= 2;
         }
-        StoredValue::JsonText(start..self.bytes.len())
+        StoredValue {
+            form: ValueForm::JsonText,
+            range: start..self.bytes.len(),
+        }
     }
 }
 
@@ -211,22 +205,9 @@ fn without_binary(value: &mut Value) -> Option<Value> {
                 *text = format!("{head}{}", omitted(data));
                 true
             }
-            Value::Array(items) => {
-                items
-                    .iter_mut()
-                    .map(leave_out)
-                    .filter(|is_left_out| *is_left_out)
-                    .count()
-                    > 0
-            }
-            Value::Object(members) => {
-                members
-                    .values_mut()
-                    .map(leave_out)
-                    .filter(|is_left_out| *is_left_out)
-                    .count()
-                    > 0
-            }
+            // All of them, also behind the first that holds data.
+            Value::Array(items) => items.iter_mut().map(leave_out).fold(false, BitOr::bitor),
+            Value::Object(members) => members.values_mut().map(leave_out).fold(false, BitOr::bitor),
             _ => false,
         }
     }
@@ -244,25 +225,24 @@ fn without_content(key: &str, value: &Value) -> Value {
         // The format's own lists name spans.
         value if is_name && is_own(key) => value.clone(),
         Value::Array(items) if is_name && items.iter().all(Value::is_string) => value.clone(),
-        Value::Object(_) | Value::Array(_) if holds_values_of_a_tool(key) => without_any_text(value),
-        value => without_texts_of_messages(value),
+        value => without_texts(value, !holds_values_of_a_tool(key)),
     }
 }
 
 /// The same for what is inside: of messages, roles and names stay.
-fn without_texts_of_messages(value: &Value) -> Value {
+fn without_texts(value: &Value, are_messages: bool) -> Value {
     match value {
         Value::String(text) => Value::String(omitted(text)),
-        Value::Array(items) => items.iter().map(without_texts_of_messages).collect(),
+        Value::Array(items) => items
+            .iter()
+            .map(|item| without_texts(item, are_messages))
+            .collect(),
         Value::Object(members) => {
             let without_text = |(key, value): (&String, &Value)| {
                 let value = match value {
-                    Value::String(_) if names_in_message(key) => value.clone(),
+                    Value::String(_) if are_messages && names_in_message(key) => value.clone(),
                     // The input and output of a tool have keys of their own, which say nothing about their values.
-                    Value::Object(_) | Value::Array(_) if holds_values_of_a_tool(key) => {
-                        without_any_text(value)
-                    }
-                    value => without_texts_of_messages(value),
+                    value => without_texts(value, are_messages && !holds_values_of_a_tool(key)),
                 };
                 (key.clone(), value)
             };
@@ -289,18 +269,6 @@ fn holds_values_of_a_tool(key: &str) -> bool {
     WORDS.iter().any(|word| last.eq_ignore_ascii_case(word))
 }
 
-fn without_any_text(value: &Value) -> Value {
-    match value {
-        Value::String(text) => Value::String(omitted(text)),
-        Value::Array(items) => items.iter().map(without_any_text).collect(),
-        Value::Object(members) => members
-            .iter()
-            .map(|(key, value)| (key.clone(), without_any_text(value)))
-            .collect(),
-        other => other.clone(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -316,13 +284,7 @@ mod tests {
         let mut draft = Draft::default();
         draft.foreign(key, value, limits, &redactor());
         let entry = draft.attributes.first().expect("an attribute");
-        match &entry.value {
-            StoredValue::Word(word) => (*word).to_owned(),
-            value => {
-                let range = value.range().expect("bytes");
-                String::from_utf8(draft.bytes_of(&range).to_vec()).expect("UTF-8")
-            }
-        }
+        String::from_utf8(draft.bytes_of(&entry.value.range).to_vec()).expect("UTF-8")
     }
 
     fn limits(max_message_bytes: usize) -> ForeignLimits {

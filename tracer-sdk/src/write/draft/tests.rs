@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::super::line::{SpanHead, write_line};
 use super::*;
 use crate::redact::RedactionSettings;
-use tracer_format::names::{event_keys, events};
+use tracer_format::names::events;
 use tracer_format::{SpanId, SpanKind, StatusCode, TraceId};
 
 fn redactor() -> Redactor {
@@ -37,11 +37,11 @@ fn what_is_given_again_and_again_takes_no_more_memory_and_the_last_one_counts() 
     let redactor = redactor();
     let mut draft = Draft::default();
     draft.event(events::PROMPT, EventTime::Start);
-    draft.event_content(event_keys::CONTENT, "Go on", &redactor);
+    draft.event_content("Go on", &redactor);
     for number in 0..20_000 {
         draft.event(events::RESPONSE, EventTime::End);
         let response = format!("{number} {}", "x".repeat(number % 500));
-        draft.event_content(event_keys::CONTENT, &response, &redactor);
+        draft.event_content(&response, &redactor);
         draft.user("progress", &format!("{number} of 20000"), &redactor);
         draft.user("kept", "the same", &redactor);
     }

@@ -29,8 +29,6 @@ pub(crate) const MIN_VALUE_BYTES: usize = 256;
 /// Outcome of writing a value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct WrittenValue {
-    /// The text is one JSON string, as it is for strings, characters and enum variants without data.
-    pub is_plain_string: bool,
     /// Number of secrets that were replaced.
     pub redacted: u32,
     /// `true` when something was cut: a long string, deep structure, or the rest of a large value.
@@ -75,11 +73,10 @@ pub(crate) fn write_json_cut<T: Serialize + ?Sized>(
         std::mem::forget(panic);
         output.fail();
     }
-    let mut written = output.finish();
+    let written = output.finish();
     if out.len() == start {
         // Not reachable: `finish` fills an empty place. An empty text would not be JSON.
         out.extend_from_slice(b"null");
     }
-    written.is_plain_string = out.get(start) == Some(&b'"');
     written
 }
