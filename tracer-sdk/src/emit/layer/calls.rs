@@ -1,7 +1,8 @@
 //! State of the calls in a run: requested tools, awaited results, failures.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use serde_json::Value;
 
@@ -11,8 +12,7 @@ use super::vocabulary::TOOLS;
 use crate::emit::context::Context;
 use crate::emit::error::ErrorInfo;
 use crate::emit::open_span::{EndTime, OpenSpan};
-use crate::emit::run_state::RunState;
-use crate::process::{OwnLock, OwnProcess, PerProcess};
+use crate::process::{OwnLock, OwnProcess};
 use tracer_format::names::span_names;
 use tracer_format::{EventType, SpanId, Timestamp, names};
 
@@ -85,14 +85,15 @@ impl PassedOn {
 /// pass it on.
 pub(super) fn pass_on(context: Context, error: ErrorInfo) {
     let run = Arc::clone(&context.run);
-    let calls = calls_of(&run);
     let passed_on = PassedOn {
         at: run.clock.now(),
         context,
         error,
     };
-    let is_first = {
-        let Some(mut known) = calls.lock() else { return };
+    {
+        let Some(mut known) = run.library.calls.lock() else {
+            return;
+        };
         let mut all = known.passed_on.iter();
         if all.any(|other| other.error.message == passed_on.error.message)
             || known.passed_on.len() >= MAX_PASSED_ON
@@ -100,17 +101,68 @@ pub(super) fn pass_on(context: Context, error: ErrorInfo) {
             return;
         }
         known.passed_on.push(passed_on);
-        known.passed_on.len() == 1
-    };
-    if is_first {
-        run.before_end(move |error| {
-            let passed_on = calls.lock().map(|mut calls| std::mem::take(&mut calls.passed_on));
-            let is_other = |passed_on: &PassedOn| {
-                error.is_none_or(|error| !error.message.contains(&passed_on.error.message))
-            };
-            let others = passed_on.into_iter().flatten().filter(is_other);
-            others.for_each(PassedOn::record);
-        });
+    }
+    if run.has_ended() {
+        run.library.record_passed_on(None);
+    }
+}
+
+/// The part of a run that layers have in it.
+#[derive(Debug)]
+pub(crate) struct LibraryState {
+    /// A layer started the run, and no recorder of the program.
+    pub(super) has_started_run: AtomicBool,
+    /// Number of open model and tool calls of libraries.
+    open_calls: AtomicU64,
+    /// Libraries made calls in the run: what others recorded of them, too, only its projection knows.
+    has_calls: AtomicBool,
+    /// Maximum length of a JSON text of a library, in bytes.
+    pub(super) max_message_bytes: usize,
+    pub(super) calls: OwnLock<RunCalls>,
+}
+
+impl LibraryState {
+    pub(crate) fn new(process: OwnProcess, max_message_bytes: usize) -> Self {
+        Self {
+            has_started_run: AtomicBool::new(false),
+            open_calls: AtomicU64::new(0),
+            has_calls: AtomicBool::new(false),
+            max_message_bytes,
+            calls: OwnLock::new(process, RunCalls::default()),
+        }
+    }
+
+    /// A call of a library begins. Until it ends, recorders look whether they report it again.
+    pub(super) fn begin_call(&self) {
+        self.open_calls.fetch_add(1, Ordering::Relaxed);
+        self.has_calls.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn end_call(&self) {
+        self.open_calls.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Returns whether a call of a library is open.
+    pub(crate) fn has_open_call(&self) -> bool {
+        self.open_calls.load(Ordering::Relaxed) > 0
+    }
+
+    /// Returns whether libraries made calls in the run.
+    pub(crate) fn has_calls(&self) -> bool {
+        self.has_calls.load(Ordering::Relaxed)
+    }
+
+    /// Records the errors that functions passed on, but for the one that the run ends with.
+    pub(crate) fn record_passed_on(&self, error: Option<&ErrorInfo>) {
+        let passed_on = self
+            .calls
+            .lock()
+            .map(|mut calls| std::mem::take(&mut calls.passed_on));
+        let is_other = |passed_on: &PassedOn| {
+            error.is_none_or(|error| !error.message.contains(&passed_on.error.message))
+        };
+        let others = passed_on.into_iter().flatten().filter(is_other);
+        others.for_each(PassedOn::record);
     }
 }
 
@@ -167,34 +219,6 @@ impl RunCalls {
         answered.retain(is_only);
         answered
     }
-}
-
-/// State of a run's calls, shared by its spans.
-pub(super) type SharedCalls = Arc<OwnLock<RunCalls>>;
-
-/// The runs that layers of this process record into.
-static RUNS: PerProcess<OwnLock<Vec<RecordedRun>>> =
-    PerProcess::new(|process| OwnLock::new(process, Vec::new()));
-
-/// A run, and the state of the calls in it.
-type RecordedRun = (Weak<RunState>, SharedCalls);
-
-/// Returns the state of the calls in a run.
-pub(super) fn calls_of(run: &Arc<RunState>) -> SharedCalls {
-    let new = || Arc::new(OwnLock::new(OwnProcess::current(), RunCalls::default()));
-    let Some(mut runs) = RUNS.get().lock() else {
-        return new();
-    };
-    if let Some((_, calls)) = runs
-        .iter()
-        .find(|(known, _)| std::ptr::eq(known.as_ptr(), Arc::as_ptr(run)))
-    {
-        return Arc::clone(calls);
-    }
-    runs.retain(|(known, _)| known.strong_count() > 0);
-    let calls = new();
-    runs.push((Arc::downgrade(run), Arc::clone(&calls)));
-    calls
 }
 
 /// A tool whose span is written, without its result.

@@ -24,6 +24,7 @@ use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::{SubscriberInitExt, TryInitError};
 
 use crate::settings::Config;
+pub(crate) use calls::LibraryState;
 use callsites::CallsiteFilter;
 use conversations::end_with_last_thread;
 use recorder::LibraryRecorder;

@@ -1,5 +1,6 @@
 //! The layer itself: what `tracing` calls.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tracing::span::{Attributes, Id, Record};
@@ -80,7 +81,7 @@ impl LibraryRecorder {
         if !is_agent
             && let Some(run) = registry::only_live_run()
             // A run that another call or agent of a library started is live by chance.
-            && !run.is_started_by_library()
+            && !run.library.has_started_run.load(Ordering::Relaxed)
             && run.is_own_process()
         {
             return Some(inside(Context {

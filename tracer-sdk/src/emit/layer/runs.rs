@@ -8,7 +8,6 @@ use std::time::Duration;
 use once_cell::race::OnceBox;
 use tracing::Metadata;
 
-use super::calls::calls_of;
 use super::outcome::INFERRED_ERROR;
 use super::report;
 use crate::emit::context::Context;
@@ -60,7 +59,7 @@ pub(super) fn start_run(
         Started::Own(run) => (Arc::clone(&run), run.root_id(), false),
         Started::Joined { run, parent, .. } => (run, parent, true),
     };
-    run.set_started_by_library();
+    run.library.has_started_run.store(true, Ordering::Relaxed);
     Some(NewRun {
         context: Context {
             run,
@@ -200,8 +199,7 @@ impl OutermostSpan {
 
 /// Why the work within a span failed, where nothing said so.
 pub(super) fn failure_within(context: &Context) -> Option<ErrorInfo> {
-    let calls = calls_of(&context.run);
-    let ending = calls.lock()?.take_ending(context.span);
+    let ending = context.run.library.calls.lock()?.take_ending(context.span);
     ending?.into_failure()
 }
 

@@ -11,7 +11,7 @@ use tracing::Metadata;
 
 use super::attributes::SentAttributes;
 use super::bodies::{CallSide, RigRequest, finish_reason};
-use super::calls::{ClosedTool, JsonOrText, SharedCalls, WorkEnding, calls_of};
+use super::calls::{ClosedTool, JsonOrText, WorkEnding};
 use super::conversations::ConversationRun;
 use super::outcome::{Failure, INFERRED_ERROR, failure};
 use super::runs::{LiveContext, is_of};
@@ -133,11 +133,12 @@ struct OpenWork {
     event_type: EventType,
     /// The call that this one may report again.
     enclosing: Option<EnclosingCall>,
-    calls: SharedCalls,
+    run: Arc<RunState>,
     /// Recorders within it look whether they report it again.
     is_open_call: bool,
-    /// The run that ends with the span, or the conversation that it is part of.
-    owned: Option<Arc<RunState>>,
+    /// The run ends with the span.
+    owns_run: bool,
+    /// The conversation that the span is part of.
     conversation: Option<Arc<ConversationRun>>,
     first_enter: Option<Timestamp>,
     last_change: Option<Timestamp>,
@@ -202,9 +203,9 @@ impl LibrarySpan {
             is_agent: is_root,
             event_type,
             enclosing: None,
-            calls: calls_of(&run),
+            run: Arc::clone(&run),
             is_open_call: false,
-            owned: owns_run.then(|| Arc::clone(&run)),
+            owns_run,
             conversation: conversation
                 .as_ref()
                 .map(|placed| Arc::clone(&placed.conversation)),
@@ -338,7 +339,7 @@ impl LibrarySpan {
         let mut arrived = Vec::new();
         self.edit(|work| {
             work.last_change = Some(now);
-            if let Some(mut calls) = work.calls.lock() {
+            if let Some(mut calls) = work.run.library.calls.lock() {
                 calls.has_bodies = true;
                 match side {
                     CallSide::Request => arrived = calls.take_answered(&body, work.branch),
@@ -463,7 +464,7 @@ impl OpenWork {
         }
         let is_call = matches!(self.event_type, EventType::LlmCall | EventType::ToolCall);
         if is_call && !std::mem::replace(&mut self.is_open_call, is_call) {
-            run.begin_library_call();
+            run.library.begin_call();
         }
     }
 
@@ -476,11 +477,11 @@ impl OpenWork {
     ) {
         let run = Arc::clone(&context.run);
         let limits = ForeignLimits {
-            max_message_bytes: run.max_message_bytes,
+            max_message_bytes: run.library.max_message_bytes,
             omits_content: !has_content,
         };
         if self.is_open_call {
-            run.end_library_call();
+            run.library.end_call();
         }
         let name = display_name(&self.attributes, metadata);
         let event_type = child_type(&name, self.attributes.as_map());
@@ -509,11 +510,8 @@ impl OpenWork {
             )
         });
         let conversation = self.conversation.take();
-        let in_conversation = conversation
-            .as_ref()
-            .map(|conversation| &conversation.context.run);
-        let tripped = self.owned.as_ref().or(in_conversation);
-        let tripped = tripped.and_then(|run| run.tripped_in_joined());
+        let ends_run = self.owns_run || conversation.is_some();
+        let tripped = ends_run.then(|| run.tripped_in_joined()).flatten();
         let tripped = tripped.map(|error| Failure {
             error,
             is_inferred: false,
@@ -521,29 +519,27 @@ impl OpenWork {
         let failure = said.or(tripped).or_else(|| self.failed_within(ending.clone()));
         let end = self.end(event_type, &run);
         self.tell_parent(metadata, same_call, failure.as_ref(), ending);
-        match (self.owned.take(), self.span.is_empty()) {
-            (Some(run), true) => self.close_root(&run, metadata, failure, end, limits),
-            (owned, _) => {
-                let failed = owned
-                    .as_ref()
-                    .and_then(|_| self.take_ending(self.parent)?.into_failure());
-                if let (Some(conversation), Some(failure)) = (&conversation, &failure) {
-                    conversation.failed(&self.attributes, &failure.error);
-                }
-                self.close_span(metadata, event_type, same_call, failure, end, limits);
-                if let Some(run) = owned {
-                    run.end(failed, end);
-                }
-                if let Some(conversation) = conversation {
-                    conversation.leave(end);
-                }
-            }
+        let owns_run = self.owns_run;
+        if owns_run && self.span.is_empty() {
+            return self.close_root(&run, metadata, failure, end, limits);
+        }
+        let ending = owns_run.then(|| self.take_ending(self.parent)).flatten();
+        let failed = ending.and_then(WorkEnding::into_failure);
+        if let (Some(conversation), Some(failure)) = (&conversation, &failure) {
+            conversation.failed(&self.attributes, &failure.error);
+        }
+        self.close_span(metadata, event_type, same_call, failure, end, limits);
+        if owns_run {
+            run.end(failed, end);
+        }
+        if let Some(conversation) = conversation {
+            conversation.leave(end);
         }
     }
 
     /// Takes the last outcome directly within a span.
     fn take_ending(&self, within: SpanId) -> Option<WorkEnding> {
-        self.calls.lock()?.take_ending(within)
+        self.run.library.calls.lock()?.take_ending(within)
     }
 
     /// The failure of an agent that follows from what happened last within it: it has nothing to say itself.
@@ -570,7 +566,7 @@ impl OpenWork {
         failure: Option<&Failure>,
         within: Option<WorkEnding>,
     ) {
-        let Some(mut calls) = self.calls.lock() else {
+        let Some(mut calls) = self.run.library.calls.lock() else {
             return;
         };
         let ended = WorkEnding {
@@ -641,7 +637,7 @@ impl OpenWork {
         let asked = call_id
             .as_deref()
             .filter(|_| is_tool)
-            .and_then(|id| self.calls.lock()?.arguments.take(id, self.branch));
+            .and_then(|id| self.run.library.calls.lock()?.arguments.take(id, self.branch));
         let branch = asked.as_ref().map_or(self.branch, |asked| asked.branch);
         let arguments = asked.filter(|_| !has(names::TOOL_CALL_ARGUMENTS));
         let awaits_result = is_tool && !has(names::TOOL_CALL_RESULT);
@@ -695,7 +691,7 @@ impl OpenWork {
             })
         });
         span.end_library(event_type, same_call, end);
-        if let (Some(closed), Some(mut calls)) = (closed, self.calls.lock()) {
+        if let (Some(closed), Some(mut calls)) = (closed, self.run.library.calls.lock()) {
             calls.add_closed_tool(closed);
         }
     }

@@ -17,6 +17,8 @@ use super::clock::RunClock;
 use super::environment::ProgramFacts;
 use super::error::ErrorInfo;
 use super::ids::SpanIds;
+#[cfg(feature = "tracing")]
+use super::layer::LibraryState;
 use super::pool;
 use super::progress::{RunProgress, WrittenRecord};
 #[cfg(feature = "prices")]
@@ -76,36 +78,8 @@ pub(crate) struct RunState {
     has_unsettled: AtomicBool,
     /// Attributes and tokens that others add to open spans, the root among them, until these end.
     added: OwnLock<HashMap<SpanId, Draft>>,
-    /// A layer started the run.
     #[cfg(feature = "tracing")]
-    is_started_by_library: AtomicBool,
-    /// Number of open model and tool calls of libraries.
-    #[cfg(feature = "tracing")]
-    library_calls: AtomicU64,
-    /// Libraries made calls in the run: what others recorded of them, too, only its projection knows.
-    #[cfg(feature = "tracing")]
-    has_library_calls: AtomicBool,
-    /// Maximum length of a JSON text of a library, in bytes.
-    #[cfg(feature = "tracing")]
-    pub(crate) max_message_bytes: usize,
-    /// Work to do before the run ends.
-    #[cfg(feature = "tracing")]
-    before_end: OwnLock<Vec<BeforeEnd>>,
-}
-
-/// Something to be done before a run ends.
-#[cfg(feature = "tracing")]
-struct BeforeEnd(WorkBeforeEnd);
-
-/// It is given the error that the run ends with.
-#[cfg(feature = "tracing")]
-type WorkBeforeEnd = Box<dyn FnOnce(Option<&ErrorInfo>) + Send>;
-
-#[cfg(feature = "tracing")]
-impl std::fmt::Debug for BeforeEnd {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("BeforeEnd")
-    }
+    pub(crate) library: LibraryState,
 }
 
 /// An open call that a further span may report again.
@@ -157,19 +131,11 @@ impl RunState {
             unattached_before: unattached::ambiguous_records(),
             progress: OwnLock::new(process.clone(), RunProgress::new(settings)),
             #[cfg(feature = "tracing")]
-            before_end: OwnLock::new(process.clone(), Vec::new()),
+            library: LibraryState::new(process.clone(), settings.max_message_bytes),
             process,
             panics: AtomicU64::new(0),
             has_unsettled: AtomicBool::new(false),
             added,
-            #[cfg(feature = "tracing")]
-            is_started_by_library: AtomicBool::new(false),
-            #[cfg(feature = "tracing")]
-            library_calls: AtomicU64::new(0),
-            #[cfg(feature = "tracing")]
-            has_library_calls: AtomicBool::new(false),
-            #[cfg(feature = "tracing")]
-            max_message_bytes: settings.max_message_bytes,
         })
     }
 
@@ -379,29 +345,6 @@ impl RunState {
         }
     }
 
-    #[cfg(feature = "tracing")]
-    pub(crate) fn set_started_by_library(&self) {
-        self.is_started_by_library.store(true, Ordering::Relaxed);
-    }
-
-    /// Returns whether a layer started the run, and no recorder of the program.
-    #[cfg(feature = "tracing")]
-    pub(crate) fn is_started_by_library(&self) -> bool {
-        self.is_started_by_library.load(Ordering::Relaxed)
-    }
-
-    /// A call of a library begins. Until it ends, recorders look whether they report it again.
-    #[cfg(feature = "tracing")]
-    pub(crate) fn begin_library_call(&self) {
-        self.library_calls.fetch_add(1, Ordering::Relaxed);
-        self.has_library_calls.store(true, Ordering::Relaxed);
-    }
-
-    #[cfg(feature = "tracing")]
-    pub(crate) fn end_library_call(&self) {
-        self.library_calls.fetch_sub(1, Ordering::Relaxed);
-    }
-
     /// The library's call that a recorder reports again with a call of this type and name, if it does.
     #[cfg(feature = "tracing")]
     pub(crate) fn same_library_call(
@@ -410,7 +353,7 @@ impl RunState {
         event_type: EventType,
         name: &str,
     ) -> Option<SpanId> {
-        if self.library_calls.load(Ordering::Relaxed) == 0 {
+        if !self.library.has_open_call() {
             return None;
         }
         let enclosing = self.enclosing_call(within).filter(|call| call.is_library)?;
@@ -445,28 +388,6 @@ impl RunState {
     /// Takes what was added to a span that ends.
     pub(crate) fn take_added(&self, id: SpanId) -> Option<Draft> {
         self.added.lock()?.remove(&id)
-    }
-
-    /// Does something before the run ends, with the error that it ends with; at once where it has ended.
-    #[cfg(feature = "tracing")]
-    pub(crate) fn before_end(&self, work: impl FnOnce(Option<&ErrorInfo>) + Send + 'static) {
-        if self.has_ended() {
-            return work(None);
-        }
-        if let Some(mut waiting) = self.before_end.lock() {
-            waiting.push(BeforeEnd(Box::new(work)));
-        }
-    }
-
-    #[cfg(feature = "tracing")]
-    fn do_before_end(&self, error: Option<&ErrorInfo>) {
-        let waiting = self
-            .before_end
-            .lock()
-            .map(|mut waiting| std::mem::take(&mut *waiting));
-        for BeforeEnd(work) in waiting.into_iter().flatten() {
-            work(error);
-        }
     }
 
     /// Prices and pending calls for the run's limit on costs, if it has one.
@@ -646,7 +567,7 @@ impl RunState {
             return;
         }
         #[cfg(feature = "tracing")]
-        self.do_before_end(error.as_ref());
+        self.library.record_passed_on(error.as_ref());
         if let Some(error) = error {
             self.fail_at(error, end);
         }
@@ -709,7 +630,7 @@ impl RunState {
         let duration_ms = u64::try_from(micros / 1_000).unwrap_or(0);
         // A call that a library reported may be one that another span reports too: a reader tells.
         #[cfg(feature = "tracing")]
-        let counts_exact = !self.has_library_calls.load(Ordering::Relaxed);
+        let counts_exact = !self.library.has_calls();
         #[cfg(not(feature = "tracing"))]
         let counts_exact = true;
         let ending = Ending {
