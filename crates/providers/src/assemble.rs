@@ -114,11 +114,7 @@ pub fn readable_text(bytes: &[u8]) -> Option<Cow<'_, str>> {
 
 /// A stream of one value is no document: Ollama's last line, one event of the Responses API or of Anthropic's.
 fn is_stream_value(api: ModelApi, frames: &ResponseValues) -> bool {
-    let event = frames
-        .values
-        .first()
-        .and_then(|value| value.get("type"))
-        .and_then(Value::as_str);
+    let event = frames.values.first().and_then(|value| text_of(value, "type"));
     match api {
         ModelApi::Responses => event.is_some_and(|event| event.starts_with("response.")),
         ModelApi::Interactions => first_event(frames).is_some(),
@@ -126,7 +122,7 @@ fn is_stream_value(api: ModelApi, frames: &ResponseValues) -> bool {
         ModelApi::Messages => event.is_some_and(|event| event != "message" && event != "error"),
         // A stream that was cut behind its first line.
         ModelApi::OllamaChat | ModelApi::OllamaGenerate => {
-            frames.values.first().and_then(|value| value.get("done")) == Some(&Value::Bool(false))
+            frames.values.first().is_some_and(|value| value["done"] == false)
         }
         _ => false,
     }
@@ -157,7 +153,7 @@ fn interactions(events: Vec<Value>) -> (Value, bool) {
     for event in events {
         let name = text_of(&event, "event_type").or_else(|| text_of(&event, "type"));
         let name = name.unwrap_or_default().to_owned();
-        if let Some(interaction) = event.get("interaction").and_then(Value::as_object) {
+        if let Some(interaction) = event["interaction"].as_object() {
             update(&mut body, interaction, &[]);
         }
         if let Some(error) = event.get("error") {
@@ -176,10 +172,10 @@ fn interactions(events: Vec<Value>) -> (Value, bool) {
         let Some(item) = item_at(items, index_of(&event, "index")) else {
             continue;
         };
-        if let Some(begun) = event.get(begun).and_then(Value::as_object) {
+        if let Some(begun) = event[begun].as_object() {
             update(item, begun, &[]);
         }
-        if let Some(delta) = event.get("delta").and_then(Value::as_object) {
+        if let Some(delta) = event["delta"].as_object() {
             interaction_delta(item, delta, begun == "step");
         }
     }
@@ -199,7 +195,7 @@ fn interactions(events: Vec<Value>) -> (Value, bool) {
 fn interaction_delta(item: &mut Map<String, Value>, delta: &Map<String, Value>, is_step: bool) {
     match (text_of_map(delta, "type"), delta.get("content")) {
         (Some("arguments_delta"), _) => {
-            let arguments = delta.get("arguments").and_then(Value::as_str);
+            let arguments = text_of_map(delta, "arguments");
             append_text(item, ARGUMENT_PIECES, arguments.unwrap_or_default());
         }
         (Some("thought_summary"), Some(part)) => add_to(item, "summary", part),
@@ -261,7 +257,7 @@ fn unwrapped(body: Value) -> Value {
 }
 
 fn text_of<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
-    value.get(key).and_then(Value::as_str)
+    value[key].as_str()
 }
 
 /// Appends a text to a member, which begins with it.
@@ -289,11 +285,8 @@ fn item_at<T: Default>(list: &mut Vec<T>, index: usize) -> Option<&mut T> {
 }
 
 fn index_of(value: &Value, key: &str) -> usize {
-    value
-        .get(key)
-        .and_then(Value::as_u64)
-        .and_then(|index| usize::try_from(index).ok())
-        .unwrap_or(0)
+    let index = value[key].as_u64().unwrap_or(0);
+    usize::try_from(index).unwrap_or(0)
 }
 
 fn into_values(list: Vec<Map<String, Value>>) -> Value {
@@ -412,11 +405,8 @@ impl StreamedItems {
         questions: &[&dyn Fn(&StreamedItem) -> bool],
     ) -> Option<&mut StreamedItem> {
         let place = |is_it: &&dyn Fn(&StreamedItem) -> bool| {
-            let items = self.0.iter().enumerate().rev().take(MAX_INDEX);
-            items
-                .filter(|(_, item)| is_it(item))
-                .map(|(place, _)| place)
-                .next()
+            let mut items = self.0.iter().enumerate().rev().take(MAX_INDEX);
+            items.find(|(_, item)| is_it(item)).map(|(place, _)| place)
         };
         match questions.iter().find_map(place) {
             Some(place) => self.0.get_mut(place),
@@ -454,11 +444,11 @@ fn responses(events: Vec<Value>) -> (Value, bool) {
             }
             "error" => error = Some(event.get("error").unwrap_or(&event).clone()),
             "response.output_item.added" | "response.output_item.done" => {
-                if let Some(item) = event.get("item").and_then(Value::as_object) {
+                if let Some(item) = event["item"].as_object() {
                     add_item(&mut items, &event, item, name.ends_with("done"));
                 }
             }
-            _ => match event.get("response").and_then(Value::as_object) {
+            _ => match event["response"].as_object() {
                 Some(response) => update(&mut base, response, &["output"]),
                 None => add_item_text(&mut items, name, &event),
             },
@@ -497,7 +487,7 @@ fn with_items(mut response: Value, base: &Map<String, Value>, streamed: Vec<Map<
 
 /// Adds an item that begins or ends. One index may be that of all items, and the ID another one in each event.
 fn add_item(items: &mut StreamedItems, event: &Value, item: &Map<String, Value>, is_done: bool) {
-    let index = event.get("output_index").and_then(Value::as_u64);
+    let index = event["output_index"].as_u64();
     let id = item.get("id").filter(|id| !id.is_null());
     let has_id = |known: &StreamedItem| id.is_some() && known.members.get("id") == id;
     let is_in_place = |known: &StreamedItem| {
@@ -576,7 +566,7 @@ fn add_item_text(items: &mut StreamedItems, event: &str, delta: &Value) {
         _ => None,
     };
     let Some(text) = text else { return };
-    let index = delta.get("output_index").and_then(Value::as_u64);
+    let index = delta["output_index"].as_u64();
     let id = delta.get("item_id").filter(|id| !id.is_null());
     let has_id = |known: &StreamedItem| id.is_some() && known.members.get("id") == id;
     let is_in_place = |known: &StreamedItem| index.is_none() || known.index == index;
@@ -596,11 +586,7 @@ fn add_item_text(items: &mut StreamedItems, event: &str, delta: &Value) {
         }
     };
     let Some(into) = into else { return };
-    let is_known = || {
-        into.get(*key)
-            .and_then(Value::as_str)
-            .is_some_and(|known| known.len() >= text.len())
-    };
+    let is_known = || text_of_map(into, key).is_some_and(|known| known.len() >= text.len());
     if step == "delta" {
         append_text(into, key, text);
     } else if !is_known() {
@@ -614,10 +600,10 @@ fn messages(events: Vec<Value>) -> (Value, bool) {
     let mut blocks = StreamedItems::default();
     let mut ended = false;
     for event in events {
-        let index = event.get("index").and_then(Value::as_u64);
+        let index = event["index"].as_u64();
         match text_of(&event, "type").unwrap_or_default() {
             "message_start" => {
-                if let Some(message) = event.get("message").and_then(Value::as_object) {
+                if let Some(message) = event["message"].as_object() {
                     update(&mut body, message, &["content"]);
                     for block in list_items(message.get("content")).filter_map(Value::as_object) {
                         begin_block(&mut blocks, None, block);
@@ -625,21 +611,21 @@ fn messages(events: Vec<Value>) -> (Value, bool) {
                 }
             }
             "content_block_start" => {
-                if let Some(block) = event.get("content_block").and_then(Value::as_object) {
+                if let Some(block) = event["content_block"].as_object() {
                     begin_block(&mut blocks, index, block);
                 }
             }
             "content_block_delta" => {
-                if let Some(delta) = event.get("delta").and_then(Value::as_object) {
+                if let Some(delta) = event["delta"].as_object() {
                     add_block_delta(&mut blocks, index, delta);
                 }
             }
             "message_delta" => {
-                if let Some(delta) = event.get("delta").and_then(Value::as_object) {
+                if let Some(delta) = event["delta"].as_object() {
                     update(&mut body, delta, &[]);
                 }
                 // Cumulative: the last of each counts.
-                if let Some(usage) = event.get("usage").and_then(Value::as_object) {
+                if let Some(usage) = event["usage"].as_object() {
                     let known = body.entry("usage").or_insert_with(|| json!({}));
                     if let Some(known) = known.as_object_mut() {
                         update(known, usage, &[]);
@@ -648,10 +634,7 @@ fn messages(events: Vec<Value>) -> (Value, bool) {
             }
             "message_stop" => ended = true,
             "error" => {
-                body.insert(
-                    "error".to_owned(),
-                    event.get("error").cloned().unwrap_or_default(),
-                );
+                body.insert("error".to_owned(), event["error"].clone());
                 ended = true;
             }
             _ => {}
@@ -735,13 +718,13 @@ fn begin_block(blocks: &mut StreamedItems, index: Option<u64>, block: &Map<Strin
 
 /// Adds to the block of a delta: the latest with its index, else the latest that such a delta can be of.
 fn add_block_delta(blocks: &mut StreamedItems, index: Option<u64>, delta: &Map<String, Value>) {
-    let delta_type = delta.get("type").and_then(Value::as_str).unwrap_or_default();
+    let delta_type = text_of_map(delta, "type").unwrap_or_default();
     let block_type = BLOCK_DELTAS
         .iter()
         .find(|(known, _)| *known == delta_type)
         .map(|(_, block_type)| *block_type);
     let takes = |block: &StreamedItem| {
-        let known = block.members.get("type").and_then(Value::as_str);
+        let known = text_of_map(&block.members, "type");
         block_type.is_none_or(|wanted| known.is_some_and(|known| known.ends_with(wanted)))
     };
     let is_in_place = |block: &StreamedItem| block.index == index && takes(block);
@@ -806,8 +789,8 @@ fn add_part(parts: &mut Vec<Value>, part: &Value) {
     if add_piece(parts, part) {
         return;
     }
-    let is_text = |part: &Value| part.get("text").is_some_and(Value::is_string);
-    let is_thought = |part: &Value| part.get("thought") == Some(&Value::Bool(true));
+    let is_text = |part: &Value| part["text"].is_string();
+    let is_thought = |part: &Value| part["thought"] == true;
     if let (Some(last), Some(text)) = (parts.last_mut(), text_of(part, "text"))
         && is_text(last)
         && is_thought(last) == is_thought(part)
@@ -830,7 +813,7 @@ fn ollama(lines: &[Value]) -> (Value, bool) {
         let Some(line) = line.as_object() else { continue };
         update(&mut body, line, &["message", "response", "thinking"]);
         for key in ["response", "thinking"] {
-            if let Some(text) = line.get(key).and_then(Value::as_str) {
+            if let Some(text) = text_of_map(line, key) {
                 append_text(&mut body, key, text);
             }
         }

@@ -28,8 +28,7 @@ impl ModelApi {
         match self {
             Self::ChatCompletions | Self::OllamaChat => set_in_messages(body, prompt, true),
             Self::Responses | Self::Compaction => {
-                if body.get("instructions").is_none_or(Value::is_null) && set_in_messages(body, prompt, false)
-                {
+                if body["instructions"].is_null() && set_in_messages(body, prompt, false) {
                     return true;
                 }
                 set(body, "instructions", prompt.into())
@@ -37,7 +36,7 @@ impl ModelApi {
             Self::Messages | Self::OllamaGenerate => set(body, "system", prompt.into()),
             Self::GenerateContent => {
                 // Code Assist wraps Gemini's request.
-                let body = if body.get("request").is_some_and(Value::is_object) {
+                let body = if body["request"].is_object() {
                     body.get_mut("request")
                 } else {
                     Some(body)
@@ -69,7 +68,7 @@ fn set_in_messages(body: &mut Value, prompt: &str, adds: bool) -> bool {
     let Some(Value::Array(messages)) = key.and_then(|key| body.get_mut(key)) else {
         return false;
     };
-    let role = |message: &Value| message.get("role").and_then(Value::as_str).map(str::to_owned);
+    let role = |message: &Value| message["role"].as_str().map(str::to_owned);
     let is_system = |message: &&Value| matches!(role(message).as_deref(), Some("system" | "developer"));
     let count = messages.iter().take_while(is_system).count();
     if count == 0 && !adds {

@@ -53,9 +53,7 @@ pub(super) fn stated(body: &Value) -> Option<(String, String)> {
     let error = body
         .get("error")
         .filter(|error| !error.is_null() && **error != false);
-    let is_marked = ["object", "type"]
-        .iter()
-        .any(|key| body.get(*key).is_some_and(|mark| mark == "error"));
+    let is_marked = ["object", "type"].iter().any(|key| body[*key] == "error");
     if error.is_none() && !is_marked {
         return None;
     }
@@ -116,7 +114,7 @@ pub fn error_body(api: Option<ModelApi>, status: u16, kind: &str, message: &str)
 }
 
 fn class(error: &Value) -> Option<String> {
-    let texts = CLASSES.iter().filter_map(|key| error.get(*key)?.as_str());
+    let texts = CLASSES.iter().filter_map(|key| error[*key].as_str());
     let mut named = texts.filter(|class| !class.is_empty() && !GENERAL.contains(class));
     named.next().map(|class| cut(class, 100))
 }
@@ -142,20 +140,15 @@ fn message(value: &Value, depth: usize) -> Option<String> {
                 .find_map(|key| message(members.get(*key)?, depth + 1));
             if let Some(known) = known {
                 // The location of the error in the request, as FastAPI gives it.
-                let place = members
-                    .get("loc")
-                    .and_then(Value::as_array)
-                    .map(|steps| place(steps));
-                return Some(match place {
+                return Some(match value["loc"].as_array().map(|steps| place(steps)) {
                     Some(place) if !place.is_empty() => format!("{place}: {known}"),
                     _ => known,
                 });
             }
             // A list of problems for each member of the request.
-            let is_list = |value: &Value| value.is_array();
             let listed: Vec<String> = members
                 .iter()
-                .filter(|(_, value)| depth > 0 && is_list(value))
+                .filter(|(_, value)| depth > 0 && value.is_array())
                 .take(MAX_LISTED)
                 .filter_map(|(key, value)| Some(format!("{key}: {}", message(value, depth + 1)?)))
                 .collect();

@@ -54,7 +54,7 @@ fn value((headers, payload): EventFrame<'_>) -> Option<Value> {
         return Some(json!({"type": "error", "error": {"type": exception, "message": message}}));
     }
     // The model's own event.
-    if let Some(text) = payload.get("bytes").and_then(Value::as_str) {
+    if let Some(text) = payload["bytes"].as_str() {
         return serde_json::from_slice(&STANDARD.decode(text).ok()?).ok();
     }
     let name = header(headers, ":event-type")?;

@@ -101,7 +101,7 @@ impl RequestFacts {
             temperature: number(&TEMPERATURE),
             top_p: number(&TOP_P),
             max_tokens: whole(body, &MAX_TOKENS),
-            stream: body.get("stream") == Some(&Value::Bool(true)),
+            stream: body["stream"] == true,
         }
     }
 }
@@ -191,7 +191,7 @@ fn whole(body: &Value, places: &[&str]) -> Option<u64> {
 fn finish_reasons(body: &Value) -> Vec<String> {
     let choices = ["choices", "candidates"]
         .iter()
-        .filter_map(|list| body.get(*list)?.as_array());
+        .filter_map(|list| body[*list].as_array());
     let of_choices: Vec<String> = choices
         .flatten()
         .filter_map(|choice| text(choice, &FINISH_OF_CHOICE))

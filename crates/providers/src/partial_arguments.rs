@@ -14,12 +14,12 @@ const PIECES: &str = "partialArgs";
 
 /// Adds a piece of a call to the parts of an answer; whether it is one.
 pub(super) fn add_piece(parts: &mut Vec<Value>, part: &Value) -> bool {
-    let Some(piece) = part.get("functionCall").and_then(Value::as_object) else {
+    let Some(piece) = part["functionCall"].as_object() else {
         return false;
     };
     let is_open = parts
         .last()
-        .is_some_and(|last| last.pointer("/functionCall/willContinue") == Some(&Value::Bool(true)));
+        .is_some_and(|last| last["functionCall"][CONTINUES] == true);
     if !is_open && !piece.contains_key(PIECES) && !piece.contains_key(CONTINUES) {
         return false;
     }
@@ -45,11 +45,11 @@ fn add_members(call: &mut Map<String, Value>, piece: &Map<String, Value>) {
     }
     let arguments = call.entry("args").or_insert_with(|| json!({}));
     for piece in list_items(piece.get(PIECES)) {
-        let path = piece.get("jsonPath").and_then(Value::as_str).unwrap_or_default();
+        let path = piece["jsonPath"].as_str().unwrap_or_default();
         let Some(place) = place(arguments, path) else {
             continue;
         };
-        match (place, piece.get("stringValue").and_then(Value::as_str)) {
+        match (place, piece["stringValue"].as_str()) {
             (Value::String(text), Some(more)) => text.push_str(more),
             (place, Some(text)) => *place = text.into(),
             (place, None) => {

@@ -69,7 +69,7 @@ impl ModelReply {
 }
 
 fn form(api: ModelApi, path: &str, query: &str, request: &Value) -> Option<ReplyForm> {
-    let asked = request.get("stream").and_then(Value::as_bool);
+    let asked = request["stream"].as_bool();
     let is_streamed = match api {
         _ if api.is_service() || matches!(api, ModelApi::Compaction | ModelApi::Interactions) => false,
         ModelApi::GenerateContent => path.ends_with(":streamGenerateContent"),
@@ -112,7 +112,7 @@ fn with(mut members: Map<String, Value>, more: Value) -> Value {
 }
 
 fn text<'a>(value: &'a Value, key: &str) -> &'a str {
-    value.get(key).and_then(Value::as_str).unwrap_or_default()
+    value[key].as_str().unwrap_or_default()
 }
 
 /// Chat completions and completions: the content of each choice, how it ended, the usage.

@@ -136,11 +136,8 @@ impl FragmentedCalls {
     }
 
     fn latest(&self, is_it: impl Fn(&FragmentedCall) -> bool) -> Option<usize> {
-        let calls = self.0.iter().enumerate().rev().take(MAX_OPEN);
-        calls
-            .filter(|(_, call)| is_it(call))
-            .map(|(place, _)| place)
-            .next()
+        let mut calls = self.0.iter().enumerate().rev().take(MAX_OPEN);
+        calls.find(|(_, call)| is_it(call)).map(|(place, _)| place)
     }
 }
 

@@ -56,13 +56,10 @@ impl Vendor {
         let mut choices = ["choices", "candidates"]
             .iter()
             .flat_map(|list| list_items(event.get(*list)));
-        choices.any(|choice| {
-            reasons
-                .iter()
-                .any(|reason| choice.get(*reason).is_some_and(Value::is_string))
-        }) || text(event, "type").is_some_and(|event| LAST_EVENTS.contains(&event))
+        choices.any(|choice| reasons.iter().any(|reason| choice[*reason].is_string()))
+            || text(event, "type").is_some_and(|event| LAST_EVENTS.contains(&event))
             || text(event, "object") == Some("response")
-            || event.get("error").is_some_and(Value::is_object)
+            || event["error"].is_object()
     }
 
     fn api(self, events: &[Value]) -> ModelApi {
@@ -96,5 +93,5 @@ fn is_of_responses(event: &Value) -> bool {
 }
 
 fn text<'a>(event: &'a Value, key: &str) -> Option<&'a str> {
-    event.get(key)?.as_str()
+    event[key].as_str()
 }
