@@ -105,42 +105,8 @@ pub struct DecodedRequest<T> {
 ///
 /// [`DecodeError`]: nothing of the request is usable, and sending it again does not help.
 pub fn decode_spans(encoding: Encoding, body: &[u8]) -> Result<DecodedRequest<ResourceSpans>, DecodeError> {
-    let decoded = decode::<ExportTraceServiceRequest>(&schema::SPANS, encoding, body);
-    // The reason is determined only after a failure.
-    let are_logs = || match encoding {
-        Encoding::Protobuf => {
-            ExportLogsServiceRequest::decode(body).is_ok_and(|request| records(&request) > 0)
-        }
-        Encoding::Json => schema::LOGS.is_among(&json::keys(body)),
-    };
-    match decoded {
-        Ok((_, repairs)) if repairs.values > 0 && are_logs() => Err(DecodeError::LogsAmongSpans),
-        Ok((request, repairs)) => {
-            let resources = request.resource_spans;
-            let (items, with_ids) = counts(&resources);
-            let decoded = DecodedRequest {
-                resources,
-                items,
-                repairs,
-            };
-            match items {
-                _ if with_ids > 0 => Ok(decoded),
-                0 => without_items(
-                    encoding,
-                    body,
-                    decoded,
-                    &schema::SPANS,
-                    are_logs()
-                        .then_some(DecodeError::LogsAmongSpans)
-                        .filter(|_| encoding == Encoding::Json),
-                ),
-                _ if are_logs() => Err(DecodeError::LogsAmongSpans),
-                _ => Err(DecodeError::NoIds(items)),
-            }
-        }
-        Err(_) if are_logs() => Err(DecodeError::LogsAmongSpans),
-        Err(error) => Err(error),
-    }
+    use {ExportLogsServiceRequest as Logs, ExportTraceServiceRequest as Spans};
+    decode_request::<Spans, Logs>(encoding, body, DecodeError::LogsAmongSpans)
 }
 
 /// Decodes the request of `/v1/logs`. No bytes are a request without logs. A value that is wrong costs itself alone.
@@ -149,59 +115,91 @@ pub fn decode_spans(encoding: Encoding, body: &[u8]) -> Result<DecodedRequest<Re
 ///
 /// [`DecodeError`]: nothing of the request is usable, and sending it again does not help.
 pub fn decode_logs(encoding: Encoding, body: &[u8]) -> Result<DecodedRequest<ResourceLogs>, DecodeError> {
-    let decoded = decode::<ExportLogsServiceRequest>(&schema::LOGS, encoding, body);
-    let are_spans = || match encoding {
-        Encoding::Protobuf => {
-            ExportTraceServiceRequest::decode(body).is_ok_and(|request| counts(&request.resource_spans).1 > 0)
-        }
-        Encoding::Json => schema::SPANS.is_among(&json::keys(body)),
-    };
-    match decoded {
-        Ok((_, repairs)) if repairs.values > 0 && are_spans() => Err(DecodeError::SpansAmongLogs),
-        Ok((request, repairs)) => {
-            let decoded = DecodedRequest {
-                items: records(&request),
-                resources: request.resource_logs,
-                repairs,
-            };
-            if decoded.items > 0 {
-                return Ok(decoded);
-            }
-            without_items(
-                encoding,
-                body,
-                decoded,
-                &schema::LOGS,
-                are_spans().then_some(DecodeError::SpansAmongLogs),
-            )
-        }
-        Err(_) if are_spans() => Err(DecodeError::SpansAmongLogs),
-        Err(error) => Err(error),
+    use {ExportLogsServiceRequest as Logs, ExportTraceServiceRequest as Spans};
+    decode_request::<Logs, Spans>(encoding, body, DecodeError::SpansAmongLogs)
+}
+
+/// The request of one signal.
+trait SignalRequest: Message + Default {
+    type Resource;
+    const SCHEMA: &Schema;
+    /// Number of spans or log records, and number of those that are none of another signal.
+    fn counts(&self) -> (usize, usize);
+    fn resources(self) -> Vec<Self::Resource>;
+}
+
+impl SignalRequest for ExportTraceServiceRequest {
+    type Resource = ResourceSpans;
+    const SCHEMA: &Schema = &schema::SPANS;
+
+    fn counts(&self) -> (usize, usize) {
+        counts(&self.resource_spans)
+    }
+
+    fn resources(self) -> Vec<ResourceSpans> {
+        self.resource_spans
     }
 }
 
-/// A request that holds nothing: an empty one, or none at all.
-fn without_items<T>(
+impl SignalRequest for ExportLogsServiceRequest {
+    type Resource = ResourceLogs;
+    const SCHEMA: &Schema = &schema::LOGS;
+
+    fn counts(&self) -> (usize, usize) {
+        let scopes = self
+            .resource_logs
+            .iter()
+            .flat_map(|resource| &resource.scope_logs);
+        let records = scopes.map(|scope| scope.log_records.len()).sum();
+        (records, records)
+    }
+
+    fn resources(self) -> Vec<ResourceLogs> {
+        self.resource_logs
+    }
+}
+
+/// Decodes a request of the signal `T`; one of the signal `O` came to the wrong path.
+fn decode_request<T: SignalRequest, O: SignalRequest>(
     encoding: Encoding,
     body: &[u8],
-    decoded: DecodedRequest<T>,
-    schema: &Schema,
-    of_another_path: Option<DecodeError>,
-) -> Result<DecodedRequest<T>, DecodeError> {
-    if let Some(error) = of_another_path {
-        return Err(error);
+    misplaced: DecodeError,
+) -> Result<DecodedRequest<T::Resource>, DecodeError> {
+    let decoded = decode::<T>(T::SCHEMA, encoding, body);
+    let decoded = decoded.map(|(request, repairs)| (request.counts(), request, repairs));
+    let is_whole = matches!(&decoded, Ok(((_, 1..), _, repairs)) if repairs.values == 0);
+    // The reason is determined only after a failure.
+    if !is_whole && is_request::<O>(encoding, body) {
+        return Err(misplaced);
     }
-    if decoded.repairs.values > 0 {
-        return Err(JsonError::of_repairs(decoded.repairs).into());
+    let ((items, usable), request, repairs) = decoded?;
+    if usable == 0 {
+        if items > 0 {
+            return Err(DecodeError::NoIds(items));
+        }
+        if repairs.values > 0 {
+            return Err(JsonError::of_repairs(repairs).into());
+        }
+        let keys = match encoding {
+            Encoding::Json => json::keys(body),
+            Encoding::Protobuf => Vec::new(),
+        };
+        if !keys.is_empty() && !T::SCHEMA.is_among(&keys) {
+            return Err(DecodeError::Foreign);
+        }
     }
-    let keys = match encoding {
-        Encoding::Json => json::keys(body),
-        Encoding::Protobuf => Vec::new(),
-    };
-    if !keys.is_empty() && !schema.is_among(&keys) {
-        return Err(DecodeError::Foreign);
+    Ok(DecodedRequest {
+        resources: request.resources(),
+        items,
+        repairs,
+    })
+}
+
+fn is_request<T: SignalRequest>(encoding: Encoding, body: &[u8]) -> bool {
+    match encoding {
+        Encoding::Protobuf => T::decode(body).is_ok_and(|request| request.counts().1 > 0),
+        Encoding::Json => T::SCHEMA.is_among(&json::keys(body)),
     }
-    Ok(decoded)
 }
 
 /// A request by its table of fields, and what of it was repaired.
@@ -242,12 +240,6 @@ pub(super) fn counts(resource_spans: &[ResourceSpans]) -> (usize, usize) {
             let has_ids = span.trace_id.len() == 16 && span.span_id.len() == 8;
             (all + 1, with_ids + usize::from(has_ids))
         })
-}
-
-fn records(request: &ExportLogsServiceRequest) -> usize {
-    let resources = request.resource_logs.iter();
-    let scopes = resources.flat_map(|resource| &resource.scope_logs);
-    scopes.map(|scope| scope.log_records.len()).sum()
 }
 
 #[cfg(test)]
