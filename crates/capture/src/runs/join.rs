@@ -49,76 +49,102 @@ struct CallSource {
     adds: Map<String, Value>,
 }
 
+impl CallSource {
+    fn is_event(&self, name: &str) -> bool {
+        self.event.as_deref() == Some(name)
+    }
+}
+
 /// Changes to the spans of a log.
 #[derive(Debug, Default)]
 struct JoinPlan {
     dropped: HashSet<SpanId>,
-    added: HashMap<SpanId, Map<String, Value>>,
-    /// Attributes that another record of a call says better.
-    replaced: HashMap<SpanId, Map<String, Value>>,
-    events: HashMap<SpanId, Vec<SpanEvent>>,
-    starts: HashMap<SpanId, Timestamp>,
-    /// Spans that are left out, by the span that they were put into.
-    joined: HashMap<SpanId, BTreeSet<SpanId>>,
+    changes: HashMap<SpanId, SpanChange>,
+}
+
+/// What a span gets from the records that belong to it.
+#[derive(Debug, Default)]
+struct SpanChange {
+    added: Map<String, Value>,
+    /// Attributes that another record of the call says better.
+    replaced: Map<String, Value>,
+    events: Vec<SpanEvent>,
+    start: Option<Timestamp>,
+    /// Spans that are left out, because all of them is in this one.
+    joined: BTreeSet<SpanId>,
 }
 
 impl JoinPlan {
-    /// Leaves a span out because all of it is in another one.
-    fn put(&mut self, id: SpanId, into: SpanId) {
+    fn change(&mut self, id: SpanId) -> &mut SpanChange {
+        self.changes.entry(id).or_default()
+    }
+
+    /// Leaves a span out because all of it is in another one, whose change it gives.
+    fn put(&mut self, id: SpanId, into: SpanId) -> &mut SpanChange {
         self.dropped.insert(id);
-        self.joined.entry(into).or_default().insert(id);
+        let change = self.change(into);
+        change.joined.insert(id);
+        change
     }
 
-    fn is_empty(&self) -> bool {
-        self.dropped.is_empty() && self.added.is_empty() && self.events.is_empty() && self.starts.is_empty()
-    }
-
-    fn add(&mut self, id: SpanId, attributes: Map<String, Value>) {
-        let added = self.added.entry(id).or_default();
-        for (key, value) in attributes {
-            added.entry(key).or_insert(value);
+    /// Changes the spans of a log as planned.
+    fn apply(&self, run: &mut RunWriter) -> Result<(), ImportError> {
+        if self.dropped.is_empty() && self.changes.is_empty() {
+            return Ok(());
         }
-    }
-
-    fn replace(&mut self, id: SpanId, key: &str, value: Value) {
-        let replaced = self.replaced.entry(id).or_default();
-        replaced.insert(key.to_owned(), value);
-    }
-
-    /// Changes a span as planned; `false` when it is left out.
-    fn apply(&self, span: &mut SpanRecord) -> bool {
-        if self.dropped.contains(&span.span_id) {
-            return false;
-        }
-        if let Some(attributes) = self.added.get(&span.span_id) {
-            for (key, value) in attributes {
-                span.attributes
-                    .entry(key.clone())
-                    .or_insert_with(|| value.clone());
+        run.rewrite(|span| {
+            if let Some(change) = self.changes.get(&span.span_id) {
+                change.apply(span);
             }
+            !self.dropped.contains(&span.span_id)
+        })
+    }
+}
+
+impl SpanChange {
+    fn add(&mut self, attributes: Map<String, Value>) {
+        for (key, value) in attributes {
+            self.added.entry(key).or_insert(value);
         }
-        if let Some(attributes) = self.replaced.get(&span.span_id) {
-            span.attributes.extend(attributes.clone());
+    }
+
+    fn replace(&mut self, key: &str, value: Value) {
+        self.replaced.insert(key.to_owned(), value);
+    }
+
+    fn add_events(&mut self, events: Vec<SpanEvent>) {
+        self.add(content_of(&events));
+        self.events.extend(events);
+    }
+
+    fn apply(&self, span: &mut SpanRecord) {
+        for (key, value) in &self.added {
+            let known = span.attributes.entry(key.clone());
+            known.or_insert_with(|| value.clone());
         }
-        if let Some(joined) = self.joined.get(&span.span_id) {
+        span.attributes.extend(self.replaced.clone());
+        if !self.joined.is_empty() {
             let key = names::JOINED_SPANS.written();
             let before = span.attributes.get(key).and_then(Value::as_str);
             let before: Vec<SpanId> = before
                 .and_then(|text| serde_json::from_str(text).ok())
                 .unwrap_or_default();
-            let all: BTreeSet<String> = joined.iter().chain(&before).map(ToString::to_string).collect();
-            let all: Vec<String> = all.into_iter().collect();
+            let all: BTreeSet<String> = self
+                .joined
+                .iter()
+                .chain(&before)
+                .map(ToString::to_string)
+                .collect();
             span.attributes
                 .insert(key.to_owned(), serde_json::json!(all).to_string().into());
         }
-        if let Some(start) = self.starts.get(&span.span_id) {
-            span.start_time = StoredTime::from(*start);
+        if let Some(start) = self.start {
+            span.start_time = StoredTime::from(start);
             span.duration_ms = None;
         }
-        if let Some(events) = self.events.get(&span.span_id) {
-            put_events(span, events);
+        if !self.events.is_empty() {
+            put_events(span, &self.events);
         }
-        true
     }
 }
 
@@ -162,9 +188,7 @@ pub(super) fn join_logs(run: &mut RunWriter) -> Result<(), ImportError> {
                 .map(|call| call.id)
         };
         if let Some(parent) = parent {
-            plan.put(id, parent);
-            plan.add(parent, content_of(&events));
-            plan.events.entry(parent).or_default().extend(events);
+            plan.put(id, parent).add_events(events);
         }
     }
     sources.sort_by_key(|one| (one.start, one.id));
@@ -172,10 +196,7 @@ pub(super) fn join_logs(run: &mut RunWriter) -> Result<(), ImportError> {
     join_decisions(&mut plan, &sources);
     join_content(&mut plan, &sources);
     join_starts(&mut plan, &sources);
-    if plan.is_empty() {
-        return Ok(());
-    }
-    run.rewrite(|span| plan.apply(span))
+    plan.apply(run)
 }
 
 /// The first of each ID.
@@ -187,6 +208,13 @@ fn by_call_id<'a>(sources: impl Iterator<Item = &'a CallSource>) -> HashMap<&'a 
         }
     }
     by_id
+}
+
+/// The ID of the last span of each call ID.
+fn last_by_call_id<'a>(sources: impl Iterator<Item = &'a CallSource>) -> HashMap<&'a str, SpanId> {
+    sources
+        .filter_map(|one| Some((one.call_id.as_deref()?, one.id)))
+        .collect()
 }
 
 /// Calls in the order of their starts, so that those of a time are found by a binary search.
@@ -228,16 +256,13 @@ pub(super) fn join_late(
         let parent = span.record.parent_span_id.filter(|parent| run.contains(*parent));
         match parent.filter(|_| span.record.attributes.contains_key(EVENT_FOR_PARENT)) {
             Some(parent) if !run.contains(span.record.span_id) => {
-                plan.joined.entry(parent).or_default().insert(span.record.span_id);
-                plan.add(parent, content_of(&span.record.events));
-                plan.events.entry(parent).or_default().extend(span.record.events);
+                plan.put(span.record.span_id, parent)
+                    .add_events(span.record.events);
             }
             _ => rest.push(span),
         }
     }
-    if !plan.is_empty() {
-        run.rewrite(|span| plan.apply(span))?;
-    }
+    plan.apply(run)?;
     Ok(rest)
 }
 
@@ -247,13 +272,8 @@ fn put_events(span: &mut SpanRecord, events: &[SpanEvent]) {
             span.events.push(event.clone());
         }
     }
-    span.events.sort_by(|one, other| {
-        let by_id = || log_id(one).cmp(&log_id(other));
-        one.timestamp
-            .instant()
-            .cmp(&other.timestamp.instant())
-            .then_with(by_id)
-    });
+    let place = |event: &SpanEvent| (event.timestamp.instant(), log_id(event).map(str::to_owned));
+    span.events.sort_by_cached_key(place);
 }
 
 fn log_id(event: &SpanEvent) -> Option<&str> {
@@ -429,7 +449,7 @@ fn adds(event: &str, attributes: &Map<String, Value>) -> Map<String, Value> {
                     serde_json::json!([{"role": "assistant", "content": content}]),
                 );
             }
-            if let Some(reason) = body.get("stop_reason").and_then(Value::as_str) {
+            if let Some(reason) = body["stop_reason"].as_str() {
                 set("gen_ai.response.finish_reasons", serde_json::json!([reason]));
             }
         }
@@ -477,11 +497,8 @@ fn join_duplicates(plan: &mut JoinPlan, sources: &[CallSource]) {
             by_model.entry(model).or_default().push(span);
         }
     }
-    let results: HashMap<&str, SpanId> = sources
-        .iter()
-        .filter(|one| one.event.as_deref() == Some("tool_result"))
-        .filter_map(|one| Some((one.call_id.as_deref()?, one.id)))
-        .collect();
+    let results = sources.iter().filter(|one| one.is_event("tool_result"));
+    let results = last_by_call_id(results);
     let mut taken = HashSet::new();
     for logged in sources
         .iter()
@@ -490,7 +507,7 @@ fn join_duplicates(plan: &mut JoinPlan, sources: &[CallSource]) {
         let id = logged.call_id.as_deref();
         let result = id
             .and_then(|id| results.get(id))
-            .filter(|_| logged.event.as_deref() == Some(DECISION));
+            .filter(|_| logged.is_event(DECISION));
         if let Some(result) = result {
             plan.put(logged.id, *result);
             continue;
@@ -508,14 +525,14 @@ fn join_duplicates(plan: &mut JoinPlan, sources: &[CallSource]) {
         });
         if let Some(span) = same.filter(|span| span.call == logged.call) {
             taken.insert(span.id);
-            plan.put(logged.id, span.id);
-            plan.add(span.id, logged.adds.clone());
+            let change = plan.put(logged.id, span.id);
+            change.add(logged.adds.clone());
             if let (Some(known), Some(output)) = (span.output_tokens, logged.output_tokens)
                 && known < output
                 && has_same_output(span, logged)
             {
                 // The span leaves out reasoning, which is output.
-                plan.replace(span.id, OUTPUT_TOKENS, output.into());
+                change.replace(OUTPUT_TOKENS, output.into());
             }
         }
     }
@@ -540,17 +557,14 @@ fn join_decisions(plan: &mut JoinPlan, sources: &[CallSource]) {
     let tools = sources
         .iter()
         .filter(|one| one.call == Some(EventType::ToolCall) && !plan.dropped.contains(&one.id));
-    let by_id: HashMap<&str, SpanId> = tools
-        .filter_map(|one| Some((one.call_id.as_deref()?, one.id)))
-        .collect();
+    let by_id = last_by_call_id(tools);
     for decision in sources
         .iter()
-        .filter(|one| one.call.is_none() && one.event.as_deref() == Some(DECISION))
+        .filter(|one| one.call.is_none() && one.is_event(DECISION))
     {
         let tool = decision.call_id.as_deref().and_then(|id| by_id.get(id));
         if let Some(tool) = tool {
-            plan.put(decision.id, *tool);
-            plan.add(*tool, decision.adds.clone());
+            plan.put(decision.id, *tool).add(decision.adds.clone());
         }
     }
 }
@@ -570,7 +584,7 @@ fn join_content(plan: &mut JoinPlan, sources: &[CallSource]) {
     let mut answered: HashSet<(SpanId, &str)> = HashSet::new();
     for record in sources
         .iter()
-        .filter(|one| one.call.is_none() && !one.adds.is_empty() && one.event.as_deref() != Some(DECISION))
+        .filter(|one| one.call.is_none() && !one.adds.is_empty() && !one.is_event(DECISION))
     {
         let by_id = || known.get(record.call_id.as_deref()?).copied();
         let may_be_next = |call: &CallSource| call.end >= record.start && !prompted.contains(&call.id);
@@ -608,15 +622,15 @@ fn join_content(plan: &mut JoinPlan, sources: &[CallSource]) {
             }),
         };
         let Some(call) = call else { continue };
-        if event != DETAILS
-            && event != "assistant_response"
-            && event != "api_response_body"
-            && event != "api_refusal"
-        {
+        if !matches!(
+            event,
+            DETAILS | "assistant_response" | "api_response_body" | "api_refusal"
+        ) {
             prompted.insert(call.id);
         }
         answered.insert((call.id, event));
-        plan.add(call.id, record.adds.clone());
+        let change = plan.change(call.id);
+        change.add(record.adds.clone());
         if event == DETAILS {
             // The log of a call has the answer as the vendor's text, if at all.
             for (key, is_in_span) in [
@@ -624,7 +638,7 @@ fn join_content(plan: &mut JoinPlan, sources: &[CallSource]) {
                 ("gen_ai.output.messages", call.has_answer),
             ] {
                 if let (Some(messages), false) = (record.adds.get(key), is_in_span && call.event.is_none()) {
-                    plan.replace(call.id, key, messages.clone());
+                    change.replace(key, messages.clone());
                 }
             }
         }
@@ -643,7 +657,7 @@ fn join_starts(plan: &mut JoinPlan, sources: &[CallSource]) {
             Some("api_request") if one.call.is_none() => request = Some(one),
             Some("sse_event") if one.call.is_some() && one.start == one.end => {
                 if let Some(request) = request.take() {
-                    plan.starts.insert(one.id, request.start);
+                    plan.change(one.id).start = Some(request.start);
                 }
             }
             _ => {}
