@@ -98,21 +98,18 @@ pub(super) struct RequestComparison {
 pub(super) fn compare(recorded: &NormalRequest, now: &NormalRequest) -> RequestComparison {
     let mut comparer = Comparer::default();
     if recorded.place != now.place {
-        comparer.note(Vec::new(), Some(&recorded.place), Some(&now.place));
+        comparer.note(Some(recorded.place.clone()), Some(now.place.clone()));
     }
     comparer.values(&recorded.body, &now.body);
     // A setting of the agent comes before the differences that follow from it.
-    let first = comparer
-        .differences
-        .iter()
-        .min_by_key(|found| (found.rank(), found.order));
+    let first = comparer.differences.iter().min_by_key(|found| found.rank());
     let common_messages = messages(&recorded.body)
         .iter()
         .zip(messages(&now.body))
         .take_while(|(left, right)| {
             let mut comparer = Comparer::default();
             comparer.values(left, right);
-            comparer.differences.is_empty()
+            comparer.count == 0
         })
         .count();
     RequestComparison {
@@ -124,12 +121,12 @@ pub(super) fn compare(recorded: &NormalRequest, now: &NormalRequest) -> RequestC
 
 fn messages(body: &Value) -> &[Value] {
     let lists = ["messages", "input", "contents"];
-    let list = lists.iter().find_map(|list| body.get(*list)?.as_array());
+    let list = lists.iter().find_map(|list| body[*list].as_array());
     list.map_or(&[], Vec::as_slice)
 }
 
 /// A step from a value to one within it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 enum PlaceStep {
     Member(String),
     Item(usize),
@@ -140,7 +137,6 @@ struct Found {
     path: Vec<PlaceStep>,
     recorded: Option<String>,
     now: Option<String>,
-    order: usize,
 }
 
 #[derive(Debug, Default)]
@@ -154,27 +150,33 @@ struct Comparer {
 }
 
 impl Comparer {
-    fn note(&mut self, path: Vec<PlaceStep>, recorded: Option<&str>, now: Option<&str>) {
+    fn note(&mut self, recorded: Option<String>, now: Option<String>) {
         self.count += 1;
         if self.differences.len() < MAX_DIFFERENCES {
             self.differences.push(Found {
-                path,
-                recorded: recorded.map(str::to_owned),
-                now: now.map(str::to_owned),
-                order: self.count,
+                path: self.path.clone(),
+                recorded,
+                now,
             });
         }
     }
 
     fn differ(&mut self, recorded: Option<&Value>, now: Option<&Value>) {
-        let text = |value: Option<&Value>| {
-            value.map(|value| match value {
-                Value::String(text) => unmarked(text),
-                value => unmarked(&value.to_string()),
-            })
+        let text = |value: &Value| match value {
+            Value::String(text) => unmarked(text),
+            value => unmarked(&value.to_string()),
         };
-        let (recorded, now) = (text(recorded), text(now));
-        self.note(self.path.clone(), recorded.as_deref(), now.as_deref());
+        self.note(recorded.map(text), now.map(text));
+    }
+
+    /// Compares what is one step further, where either may lack it.
+    fn step(&mut self, step: PlaceStep, recorded: Option<&Value>, now: Option<&Value>) {
+        self.path.push(step);
+        match (recorded, now) {
+            (Some(recorded), Some(now)) => self.values(recorded, now),
+            _ => self.differ(recorded, now),
+        }
+        self.path.pop();
     }
 
     fn values(&mut self, recorded: &Value, now: &Value) {
@@ -182,20 +184,17 @@ impl Comparer {
             (Value::Object(left), Value::Object(right)) => {
                 let keys: BTreeSet<&String> = left.keys().chain(right.keys()).collect();
                 for key in keys {
-                    self.path.push(PlaceStep::Member(key.clone()));
-                    match (left.get(key), right.get(key)) {
-                        (Some(left), Some(right)) => self.values(left, right),
-                        (left, right) => self.differ(left, right),
-                    }
-                    self.path.pop();
+                    self.step(PlaceStep::Member(key.clone()), left.get(key), right.get(key));
                 }
             }
             (Value::Array(left), Value::Array(right)) => {
                 let is_tools = matches!(self.path.last(), Some(PlaceStep::Member(key)) if TOOL_LISTS.contains(&key.as_str()));
                 if is_tools {
-                    self.tools(left, right);
-                } else {
-                    self.items(left, right);
+                    return self.tools(left, right);
+                }
+                for position in 0..left.len().max(right.len()) {
+                    let step = PlaceStep::Item(position);
+                    self.step(step, left.get(position), right.get(position));
                 }
             }
             (Value::String(left), Value::String(right)) => {
@@ -209,17 +208,6 @@ impl Comparer {
         }
     }
 
-    fn items(&mut self, left: &[Value], right: &[Value]) {
-        for position in 0..left.len().max(right.len()) {
-            self.path.push(PlaceStep::Item(position));
-            match (left.get(position), right.get(position)) {
-                (Some(left), Some(right)) => self.values(left, right),
-                (left, right) => self.differ(left, right),
-            }
-            self.path.pop();
-        }
-    }
-
     /// Tools are compared by name; a place is that in the request of now, of a tool that is gone the recorded one.
     fn tools(&mut self, left: &[Value], right: &[Value]) {
         let mut gone: Vec<(usize, &Value)> = left.iter().enumerate().collect();
@@ -227,17 +215,11 @@ impl Comparer {
             let same = gone
                 .iter()
                 .position(|(_, other)| tool_name(other) == tool_name(tool));
-            self.path.push(PlaceStep::Item(position));
-            match same.map(|same| gone.remove(same)) {
-                Some((_, recorded)) => self.values(recorded, tool),
-                None => self.differ(None, Some(tool)),
-            }
-            self.path.pop();
+            let recorded = same.map(|same| gone.remove(same).1);
+            self.step(PlaceStep::Item(position), recorded, Some(tool));
         }
         for (position, tool) in gone {
-            self.path.push(PlaceStep::Item(position));
-            self.differ(Some(tool), None);
-            self.path.pop();
+            self.step(PlaceStep::Item(position), Some(tool), None);
         }
     }
 
@@ -247,18 +229,13 @@ impl Comparer {
         if left.len() != right.len() {
             return false;
         }
+        let is_known = |ids: &mut HashMap<String, String>, from: &str, to: &str| {
+            ids.entry(from.to_owned()).or_insert_with(|| to.to_owned()) == to
+        };
         left.iter().zip(&right).all(|pair| match pair {
             (MarkedPiece::Text(left), MarkedPiece::Text(right)) => left == right,
             (MarkedPiece::Id(left), MarkedPiece::Id(right)) => {
-                let known = self
-                    .ids
-                    .entry((*left).to_owned())
-                    .or_insert_with(|| (*right).to_owned());
-                let known_back = self
-                    .back
-                    .entry((*right).to_owned())
-                    .or_insert_with(|| (*left).to_owned());
-                known == right && known_back == left
+                is_known(&mut self.ids, left, right) & is_known(&mut self.back, right, left)
             }
             _ => false,
         })
@@ -343,31 +320,23 @@ fn message_origin(behind: &[PlaceStep], body: &Value, list: &str) -> DifferenceO
     let Some(message) = body.get(list).and_then(|list| list.get(position)) else {
         return DifferenceOrigin::UserMessage;
     };
-    let role = message.get("role").and_then(Value::as_str).unwrap_or_default();
-    let part = match (behind.get(1), behind.get(2)) {
-        (Some(PlaceStep::Member(parts)), Some(PlaceStep::Item(part))) => {
-            message.get(parts).and_then(|parts| parts.get(part))
-        }
+    let part = match behind {
+        [_, PlaceStep::Member(parts), PlaceStep::Item(part), ..] => message[parts].get(part),
         _ => None,
     };
     // A message of results may be replaced as a whole.
     let first_part = ["content", "parts"]
         .iter()
-        .find_map(|parts| message.get(*parts)?.get(0))
+        .find_map(|parts| message[*parts].get(0))
         .filter(|_| behind.len() <= 2);
     if let Some(result) = [Some(message), part, first_part]
         .into_iter()
         .flatten()
         .find(|part| is_result(part))
     {
-        let call_id = ["tool_call_id", "tool_use_id", "call_id"]
-            .iter()
-            .find_map(|key| result.get(*key)?.as_str())
-            .map(unmarked);
-        let named = ["tool_name", "name"]
-            .iter()
-            .find_map(|key| result.get(*key)?.as_str());
-        let named = named.or_else(|| result.get("functionResponse")?.get("name")?.as_str());
+        let first = |keys: &[&str]| keys.iter().find_map(|key| result[*key].as_str());
+        let call_id = first(&["tool_call_id", "tool_use_id", "call_id"]).map(unmarked);
+        let named = first(&["tool_name", "name"]).or(result["functionResponse"]["name"].as_str());
         let tool = named
             .map(str::to_owned)
             .or_else(|| call_id.as_deref().and_then(|id| name_of_call(body, id)));
@@ -377,16 +346,10 @@ fn message_origin(behind: &[PlaceStep], body: &Value, list: &str) -> DifferenceO
             call: None,
         };
     }
-    match role {
-        "system" | "developer" => DifferenceOrigin::SystemPrompt,
-        "assistant" | "model" => DifferenceOrigin::Answer,
-        _ if message
-            .get("type")
-            .and_then(Value::as_str)
-            .is_some_and(|kind| kind != "message") =>
-        {
-            DifferenceOrigin::Answer
-        }
+    match message["role"].as_str() {
+        Some("system" | "developer") => DifferenceOrigin::SystemPrompt,
+        Some("assistant" | "model") => DifferenceOrigin::Answer,
+        _ if message["type"].as_str().is_some_and(|kind| kind != "message") => DifferenceOrigin::Answer,
         _ => DifferenceOrigin::UserMessage,
     }
 }
@@ -402,12 +365,10 @@ fn unmarked(text: &str) -> String {
 }
 
 fn is_result(value: &Value) -> bool {
-    let kind = value.get("type").and_then(Value::as_str).unwrap_or_default();
-    let role = value.get("role").and_then(Value::as_str).unwrap_or_default();
-    matches!(role, "tool" | "function")
+    matches!(value["role"].as_str(), Some("tool" | "function"))
         || matches!(
-            kind,
-            "tool_result" | "function_call_output" | "custom_tool_call_output"
+            value["type"].as_str(),
+            Some("tool_result" | "function_call_output" | "custom_tool_call_output")
         )
         || value.get("functionResponse").is_some()
 }
@@ -417,15 +378,9 @@ fn name_of_call(value: &Value, id: &str) -> Option<String> {
     match value {
         Value::Array(items) => items.iter().find_map(|item| name_of_call(item, id)),
         Value::Object(members) => {
-            let is_id = |key: &str| {
-                let text = members.get(key).and_then(Value::as_str);
-                text.is_some_and(|text| unmarked(text) == id)
-            };
-            let name = members
-                .get("name")
-                .or_else(|| members.get("function")?.get("name"))
-                .and_then(Value::as_str);
-            match name {
+            let is_id = |key: &str| value[key].as_str().is_some_and(|text| unmarked(text) == id);
+            let name = value.get("name").unwrap_or(&value["function"]["name"]);
+            match name.as_str() {
                 Some(name) if is_id("id") || is_id("call_id") => Some(name.to_owned()),
                 _ => members.values().find_map(|member| name_of_call(member, id)),
             }

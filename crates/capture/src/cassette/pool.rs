@@ -201,7 +201,7 @@ impl Pool {
         place: Place<'_>,
         body: Option<&Value>,
     ) -> Miss {
-        let in_body = body.and_then(|body| body.get("model")?.as_str());
+        let in_body = body.and_then(|body| body["model"].as_str());
         let model = in_body.or_else(|| place.api?.model_in_path(place.path));
         Miss {
             call: unanswered.call,

@@ -130,7 +130,7 @@ impl RecordedExchange {
     /// The model that was asked, if the request names one.
     #[must_use]
     pub fn model(&self) -> Option<&str> {
-        let in_body = self.request.as_ref().and_then(|body| body.get("model")?.as_str());
+        let in_body = self.request.as_ref().and_then(|body| body["model"].as_str());
         in_body.or_else(|| self.api?.model_in_path(&self.path))
     }
 

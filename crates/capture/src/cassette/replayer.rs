@@ -167,7 +167,7 @@ fn conversation(request: Option<&Value>) -> String {
         .iter()
         .find_map(|key| body.get(*key)?.as_array());
     let beginning: Vec<&Value> = messages.into_iter().flatten().take(2).collect();
-    let is_of_user = |message: &&&Value| message.get("role").and_then(Value::as_str) != Some("assistant");
+    let is_of_user = |message: &&&Value| message["role"].as_str() != Some("assistant");
     let beginning: Vec<&&Value> = beginning.iter().take_while(is_of_user).collect();
     sha256_hex(format!("{system:?}{beginning:?}").as_bytes())
 }

@@ -337,7 +337,7 @@ impl ModelCall {
     /// True while the provider still makes the answer in the background, without its client.
     pub(super) fn is_unfinished(&self, exchange: &Exchange) -> bool {
         let status = self.status();
-        let is_asked_so = |body: &Value| body.get("background") == Some(&Value::Bool(true));
+        let is_asked_so = |body: &Value| body["background"] == true;
         !is_refused(exchange)
             && status.is_some_and(|status| UNFINISHED.contains(&status))
             && (exchange.asked_again.is_some()
@@ -347,7 +347,7 @@ impl ModelCall {
     }
 
     fn status(&self) -> Option<&str> {
-        self.answer.body.get("status").and_then(Value::as_str)
+        self.answer.body["status"].as_str()
     }
 }
 

@@ -64,7 +64,7 @@ impl History {
         let mut history = Self::default();
         let named = |key: &&'static str| {
             let named = request.get(*key)?;
-            Some((named.as_str().or_else(|| named.get("id")?.as_str())?, *key))
+            Some((named.as_str().or_else(|| named["id"].as_str())?, *key))
         };
         if let Some((id, key)) = REFERENCES.iter().find_map(named) {
             history.said.add(id);

@@ -139,8 +139,7 @@ fn brings_tokens_alone(line: &[u8]) -> bool {
         .filter(|data| data.len() <= MAX_LINE_BYTES);
     let event = data.and_then(|data| serde_json::from_slice::<Value>(data).ok());
     event.is_some_and(|event| {
-        let choices = event.get("choices").and_then(Value::as_array);
-        choices.is_some_and(Vec::is_empty) && event.get("usage").is_some_and(Value::is_object)
+        event["choices"].as_array().is_some_and(Vec::is_empty) && event["usage"].is_object()
     })
 }
 

@@ -152,8 +152,8 @@ impl OpenTools {
         ended: u64,
     ) -> Vec<SpanRecord> {
         let mut spans = Vec::new();
-        for item in body.get("output").and_then(Value::as_array).into_iter().flatten() {
-            let text = |key: &str| item.get(key).and_then(Value::as_str);
+        for item in body["output"].as_array().into_iter().flatten() {
+            let text = |key: &str| item[key].as_str();
             let is_completed = match text("status") {
                 Some("completed") => true,
                 Some("failed") => false,
@@ -412,12 +412,7 @@ fn said_text(result: &Value) -> Option<String> {
 
 /// The class and the message of a result that says that its tool failed.
 fn failure_of(result: &Value) -> (String, String) {
-    let text = |key: &str| {
-        result
-            .get(key)
-            .and_then(Value::as_str)
-            .filter(|text| !text.is_empty())
-    };
+    let text = |key: &str| result[key].as_str().filter(|text| !text.is_empty());
     let own_type = text("type").filter(|own_type| !own_type.contains("_result"));
     let class = text("error_code")
         .or(text("errorCode"))

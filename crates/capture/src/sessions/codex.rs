@@ -316,13 +316,13 @@ fn said_of_tool(item: &Value, id: &str, thread: &mut AgentThread, transcript: &m
     for agent in items(item, "/receiver_thread_ids").filter_map(Value::as_str) {
         transcript.started_by(agent, call);
     }
-    let is_error = item.get("success") == Some(&Value::Bool(false))
+    let is_error = item["success"] == false
         || has_exit_code(item, "/exit_code")
         || matches!(text_at(item, "/status"), Some("failed" | "declined"))
         // Of an MCP server: no result, or one that says so.
         || item.pointer("/result/Err").is_some()
         || is_true(item, "/result/Ok/isError");
-    let changes = item.get("changes").and_then(Value::as_object);
+    let changes = item["changes"].as_object();
     let said = ToolEnd {
         result: Value::Null,
         is_error,

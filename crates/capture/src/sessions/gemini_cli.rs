@@ -132,7 +132,7 @@ fn answer(message: &Value, id: &str, thread: &mut AgentThread, transcript: &mut 
         }
     }
     call.answer = json!({"responseId": id, "modelVersion": message.get("model")});
-    if message.get("tokens").is_some_and(Value::is_object) {
+    if message["tokens"].is_object() {
         let count = |key: &str| value_at(message, &format!("/tokens/{key}"));
         call.answer["usageMetadata"] = json!({
             "promptTokenCount": count("input"), "candidatesTokenCount": count("output"),

@@ -53,7 +53,7 @@ fn part(part: &MessagePart) -> Value {
             ("is_error", is_error.then(|| json!(true))),
         ]),
         MessagePart::Media(media) => media_part(media),
-        MessagePart::Unknown(value) if value.get("type").is_some_and(Value::is_string) => value.clone(),
+        MessagePart::Unknown(value) if value["type"].is_string() => value.clone(),
         MessagePart::Unknown(value) => {
             let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             json!({"type": "text", "content": text})
