@@ -378,11 +378,7 @@ impl RunCatalog {
         );
         self.database
             .all(&query, params_from_iter(&filter.parameters), |row| {
-                let (id, is_of_bucket) = (id_at(row, 0)?, row.get(1)?);
-                Ok(match self.store.team().filter(|_| is_of_bucket) {
-                    Some(team) => team.mirror().directory(id),
-                    None => self.store.directory(id),
-                })
+                Ok(self.store.directory_at(id_at(row, 0)?, row.get(1)?))
             })
     }
 

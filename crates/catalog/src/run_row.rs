@@ -44,6 +44,7 @@ pub(crate) const COMMIT_TAG: &str = "commit";
 /// A run in a list, as it is stored, shown, and sent to a bucket: its numbers, times, tools, models and texts. Everything is
 /// exact, whatever the size of the run, and what is not known is `None`, never zero.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct RunRow {
     /// Its label.
     pub name: Option<String>,
@@ -54,97 +55,87 @@ pub struct RunRow {
     #[serde(rename = "us")]
     pub duration_us: Option<u64>,
     /// The status by the files alone: `running` of a run that has no end.
-    #[serde(rename = "st", default, with = "status_word")]
+    #[serde(rename = "st")]
     pub(crate) recorded_status: RunStatus,
     /// Set of a trial of a gate.
-    #[serde(rename = "tr", default, skip_serializing_if = "is_default")]
+    #[serde(rename = "tr", skip_serializing_if = "is_default")]
     pub is_trial: bool,
     /// Model calls, as `meta.json` counts them; counted from the spans while the run has not ended.
-    #[serde(rename = "lc", default, skip_serializing_if = "is_default")]
+    #[serde(rename = "lc", skip_serializing_if = "is_default")]
     pub llm_calls: u64,
     /// Tool calls, counted likewise.
-    #[serde(rename = "tc", default, skip_serializing_if = "is_default")]
+    #[serde(rename = "tc", skip_serializing_if = "is_default")]
     pub tool_calls: u64,
     /// Recorded errors, counted likewise.
-    #[serde(rename = "er", default, skip_serializing_if = "is_default")]
+    #[serde(rename = "er", skip_serializing_if = "is_default")]
     pub errors: u64,
     /// Loop warnings, counted likewise.
-    #[serde(rename = "lw", default, skip_serializing_if = "is_default")]
+    #[serde(rename = "lw", skip_serializing_if = "is_default")]
     pub loop_warnings: u64,
     /// Steps: all records but the start and the end, and the calls that were open when it ended.
-    #[serde(rename = "n", default, skip_serializing_if = "is_default")]
+    #[serde(rename = "n", skip_serializing_if = "is_default")]
     pub steps: u64,
     /// Model and tool calls that failed.
-    #[serde(rename = "fc", default, skip_serializing_if = "is_default")]
+    #[serde(rename = "fc", skip_serializing_if = "is_default")]
     pub failed_calls: u64,
     /// Model and tool calls without a recorded end.
-    #[serde(rename = "uc", default, skip_serializing_if = "is_default")]
+    #[serde(rename = "uc", skip_serializing_if = "is_default")]
     pub unknown_calls: u64,
     /// Set while it waits for a person: a step does, and no model was called after it.
-    #[serde(rename = "wa", default, skip_serializing_if = "is_default")]
+    #[serde(rename = "wa", skip_serializing_if = "is_default")]
     pub is_waiting: bool,
     /// Failed calls that were tried again.
-    #[serde(rename = "re", default, skip_serializing_if = "is_default")]
+    #[serde(rename = "re", skip_serializing_if = "is_default")]
     pub retries: u64,
     /// The tokens of all model calls.
-    #[serde(
-        rename = "tk",
-        default,
-        skip_serializing_if = "is_default",
-        with = "short_usage"
-    )]
+    #[serde(rename = "tk", skip_serializing_if = "is_default", with = "short_usage")]
     pub tokens: Usage,
     /// The conversation or session that it belongs to: runs that share one are one thread.
-    #[serde(rename = "x", default, skip_serializing_if = "is_default")]
+    #[serde(rename = "x", skip_serializing_if = "is_default")]
     pub session: Option<String>,
     /// The first problem of its metadata or the ends of its log; `None` when there is none.
-    #[serde(rename = "pr", default, skip_serializing_if = "is_default")]
+    #[serde(rename = "pr", skip_serializing_if = "is_default")]
     pub problem: Option<String>,
     /// Gaps in its recording, and spans after its end, each a sentence without its full stop.
-    #[serde(rename = "rm", default, skip_serializing_if = "is_default")]
+    #[serde(rename = "rm", skip_serializing_if = "is_default")]
     pub remarks: Vec<String>,
     /// Distinguishes it from other runs of its name: why it failed, what it repeated, what it was asked.
-    #[serde(rename = "s", default, skip_serializing_if = "is_default")]
+    #[serde(rename = "s", skip_serializing_if = "is_default")]
     pub subtitle: Option<String>,
     /// The kinds of its steps in the order of time, in at most twelve cells of all its steps; of those that share one, the
     /// worst.
-    #[serde(
-        rename = "p",
-        default,
-        skip_serializing_if = "is_default",
-        with = "kind_words"
-    )]
+    #[serde(rename = "p", skip_serializing_if = "is_default")]
     pub path: Vec<StepKind>,
     /// Its first prompt.
-    #[serde(rename = "q", default, skip_serializing_if = "is_default")]
+    #[serde(rename = "q", skip_serializing_if = "is_default")]
     pub prompt: Option<String>,
     /// The text of its last model call; `None` when that gave none.
-    #[serde(rename = "a", default, skip_serializing_if = "is_default")]
+    #[serde(rename = "a", skip_serializing_if = "is_default")]
     pub answer: Option<String>,
     /// The command that was run.
-    #[serde(rename = "c", default, skip_serializing_if = "is_default")]
+    #[serde(rename = "c", skip_serializing_if = "is_default")]
     pub command: Option<String>,
     /// Its tags.
-    #[serde(rename = "g", default, skip_serializing_if = "is_default")]
+    #[serde(rename = "g", skip_serializing_if = "is_default")]
     pub tags: BTreeMap<String, String>,
     /// Its tool calls, by the name of the tool.
-    #[serde(rename = "t", default, skip_serializing_if = "is_default")]
+    #[serde(rename = "t", skip_serializing_if = "is_default")]
     pub tools: BTreeMap<String, CallTotals>,
     /// Its model calls, by the name of the model.
-    #[serde(rename = "m", default, skip_serializing_if = "is_default")]
+    #[serde(rename = "m", skip_serializing_if = "is_default")]
     pub models: BTreeMap<String, CallTotals>,
     /// Its model calls by what decides their price.
-    #[serde(rename = "$", default, skip_serializing_if = "is_default")]
+    #[serde(rename = "$", skip_serializing_if = "is_default")]
     pub model_calls: CallGroups,
     /// The cost of these, by the prices of the [`FactsStore`](crate::FactsStore) that gave it; never kept. `None` of a run that
     /// was not read.
     #[serde(skip)]
     pub cost: Option<CostSum>,
     /// The errors in it, by their type: of failed calls and recorded for themselves.
-    #[serde(rename = "e", default, skip_serializing_if = "is_default")]
+    #[serde(rename = "e", skip_serializing_if = "is_default")]
     pub failures: BTreeMap<String, ErrorCount>,
     /// The type of the error that ended it.
-    #[serde(rename = "f", default, skip_serializing_if = "is_default")]
+    #[serde(rename = "f", skip_serializing_if = "is_default")]
     pub error: Option<String>,
 }
 
@@ -692,40 +683,6 @@ fn named<'a, Entry: Default>(entries: &'a mut BTreeMap<String, Entry>, name: &st
 
 fn is_default<Value: Default + PartialEq>(value: &Value) -> bool {
     *value == Value::default()
-}
-
-/// A status as its word.
-mod status_word {
-    use serde::{Deserialize, Deserializer, Serializer, de};
-    use tracer_insight::status::RunStatus;
-
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]
-    pub(super) fn serialize<S: Serializer>(status: &RunStatus, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(status.as_str())
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<RunStatus, D::Error> {
-        let word = <&str>::deserialize(deserializer)?;
-        RunStatus::from_word(word).ok_or_else(|| de::Error::custom("no such status"))
-    }
-}
-
-/// Kinds of steps as their words.
-mod kind_words {
-    use serde::{Deserialize, Deserializer, Serializer, de};
-    use tracer_insight::step_kind::StepKind;
-
-    pub(super) fn serialize<S: Serializer>(kinds: &[StepKind], serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(kinds.iter().map(|kind| kind.as_str()))
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<StepKind>, D::Error> {
-        let words = Vec::<&str>::deserialize(deserializer)?;
-        let kinds = words.into_iter().map(StepKind::from_word);
-        kinds
-            .collect::<Option<_>>()
-            .ok_or_else(|| de::Error::custom("no such kind"))
-    }
 }
 
 /// Tokens under short names: they are kept of every run, and of each of its tools and models.

@@ -177,10 +177,7 @@ impl DatabaseRow {
     /// The same with its status now, and its cost. Where what is kept of it is damaged, the files of one of this machine have it.
     pub(crate) fn listed(&self, store: &FactsStore) -> Option<ListedRun> {
         let team = store.team().filter(|_| self.is_of_bucket);
-        let directory = match team {
-            Some(team) => team.mirror().directory(self.run),
-            None => store.directory(self.run),
-        };
+        let directory = store.directory_at(self.run, self.is_of_bucket);
         let mut row: RunRow = match serde_json::from_str(&self.facts) {
             Ok(row) => row,
             Err(_) if team.is_none() => run_row::read(&directory).row,
@@ -261,6 +258,14 @@ impl FactsStore {
         RunDirectory {
             trace_id: run,
             path: self.runs.runs_dir().join(run.to_string()),
+        }
+    }
+
+    /// The directory of a run of this machine, or of the bucket that is read as well.
+    pub(crate) fn directory_at(&self, run: TraceId, is_of_bucket: bool) -> RunDirectory {
+        match self.team().filter(|_| is_of_bucket) {
+            Some(team) => team.mirror().directory(run),
+            None => self.directory(run),
         }
     }
 

@@ -1,13 +1,15 @@
 //! Threads that work on many runs at once.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
+use rayon::ThreadPoolBuilder;
+use rayon::prelude::*;
 use tracer_runs::CancelToken;
 
-/// Items that a thread takes at once.
-const ITEMS_PER_TURN: usize = 4;
+/// Items that are worth a thread.
+const ITEMS_PER_THREAD: usize = 4;
+
 /// As many threads as there are processors.
 pub(crate) fn processors() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
@@ -22,57 +24,33 @@ pub(crate) fn each<Item: Sync, Output: Send>(
     work: impl Fn(&Item) -> Output + Sync,
     mut take: impl FnMut(usize, Output),
 ) {
-    let next = AtomicUsize::new(0);
-    let turns = |output: &mut dyn FnMut(usize, Output)| {
-        cancel.within(|| {
-            loop {
-                let start = next.fetch_add(ITEMS_PER_TURN, Ordering::Relaxed);
-                let Some(turn) = items.get(start..items.len().min(start.saturating_add(ITEMS_PER_TURN)))
-                else {
-                    return;
-                };
-                if turn.is_empty() {
-                    return;
-                }
-                for (at, item) in (start..).zip(turn) {
-                    if cancel.is_cancelled() {
-                        return;
-                    }
-                    let result = work(item);
-                    // What was read while reading was cancelled may lack anything.
-                    if !cancel.is_cancelled() {
-                        output(at, result);
-                    }
-                }
-            }
-        });
+    let numbered = items.iter().enumerate();
+    let result = |(at, item): (usize, &Item)| {
+        if cancel.is_cancelled() {
+            return None;
+        }
+        let result = cancel.within(|| work(item));
+        // What was read while reading was cancelled may lack anything.
+        (!cancel.is_cancelled()).then_some((at, result))
     };
-    let others = threads.min(items.len().div_ceil(ITEMS_PER_TURN));
-    if others < 2 {
-        turns(&mut take);
+    let threads = threads.min(items.len().div_ceil(ITEMS_PER_THREAD));
+    let pool = (threads > 1).then(|| ThreadPoolBuilder::new().num_threads(threads).build());
+    let Some(Ok(pool)) = pool else {
+        for (at, result) in numbered.filter_map(result) {
+            take(at, result);
+        }
         return;
-    }
-    thread::scope(|scope| {
-        let (sender, receiver) = mpsc::sync_channel(1_024);
-        let mut started = 0;
-        for _ in 0..others {
-            let sender = sender.clone();
-            let worker = thread::Builder::new().spawn_scoped(scope, {
-                let turns = &turns;
-                move || {
-                    turns(&mut |at, result| {
-                        // There is no receiver any more when `take` panicked.
-                        let _ = sender.send((at, result));
-                    });
+    };
+    let (sender, receiver) = mpsc::sync_channel(1_024);
+    pool.in_place_scope(|scope| {
+        scope.spawn(|_| {
+            numbered.par_bridge().for_each_with(sender, |sender, item| {
+                if let Some(result) = result(item) {
+                    // There is no receiver any more when `take` panicked.
+                    let _ = sender.send(result);
                 }
             });
-            started += usize::from(worker.is_ok());
-        }
-        drop(sender);
-        if started == 0 {
-            turns(&mut take);
-            return;
-        }
+        });
         for (at, result) in receiver {
             take(at, result);
         }

@@ -2,15 +2,7 @@
 
 pub use tracer_runs::RunStatus;
 
-use serde::Serializer;
-
 use crate::line::Tone;
-
-/// Writes the word for a status, for `serde(serialize_with)`.
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]
-pub(crate) fn serialize_word<S: Serializer>(status: &RunStatus, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(status.as_str())
-}
 
 /// The looks of a status.
 pub trait Signs {

@@ -1,6 +1,6 @@
 //! [`StepKind`]: the kinds of steps, with the word, the sign and the tone of each.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tracer_sdk::format::EventType;
 
 use crate::line::Tone;
@@ -16,7 +16,7 @@ tracer_sdk::words! {
     /// assert_eq!(StepKind::from_word("llm"), Some(StepKind::Llm));
     /// assert_eq!(StepKind::Loop.glyph(), "⟳");
     /// ```
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
     #[serde(rename_all = "lowercase")]
     pub enum StepKind in tracer_insight::step_kind {
         /// The run itself.

@@ -54,6 +54,24 @@ pub struct QueryTerm {
     pub condition: Condition,
 }
 
+impl QueryTerm {
+    /// Requires a condition.
+    pub fn holds(condition: Condition) -> Self {
+        Self {
+            is_negated: false,
+            condition,
+        }
+    }
+
+    /// Excludes a condition.
+    pub fn fails(condition: Condition) -> Self {
+        Self {
+            is_negated: true,
+            condition,
+        }
+    }
+}
+
 /// A condition that has to hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Condition {
@@ -89,6 +107,28 @@ pub enum Condition {
     Until(Since),
 }
 
+impl Condition {
+    /// A field that is like a value.
+    pub fn is(field: TextField, value: &str) -> Self {
+        Self::Field {
+            field,
+            comparison: TextComparison::Is,
+            value: value.to_owned(),
+        }
+    }
+
+    /// True of one that names tools or models.
+    fn names_calls(&self) -> bool {
+        matches!(
+            self,
+            Self::Field {
+                field: TextField::Tool | TextField::Model,
+                ..
+            }
+        )
+    }
+}
+
 /// The comparison of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TextComparison {
@@ -98,19 +138,21 @@ pub enum TextComparison {
     Contains,
 }
 
-/// The comparison of a number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NumberComparison {
-    /// `:`
-    Exactly,
-    /// `>`
-    MoreThan,
-    /// `>=`
-    AtLeast,
-    /// `<`
-    LessThan,
-    /// `<=`
-    AtMost,
+tracer_sdk::words! {
+    /// The comparison of a number; its word is its operator in SQL.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum NumberComparison {
+        /// `:`
+        Exactly = "=",
+        /// `>`
+        MoreThan = ">",
+        /// `>=`
+        AtLeast = ">=",
+        /// `<`
+        LessThan = "<",
+        /// `<=`
+        AtMost = "<=",
+    }
 }
 
 impl NumberComparison {
@@ -122,28 +164,6 @@ impl NumberComparison {
             Self::LessThan => value < number,
             Self::AtMost => value <= number,
         }
-    }
-
-    /// Its operator in SQL.
-    fn sign(self) -> &'static str {
-        match self {
-            Self::Exactly => "=",
-            Self::MoreThan => ">",
-            Self::AtLeast => ">=",
-            Self::LessThan => "<",
-            Self::AtMost => "<=",
-        }
-    }
-
-    fn from_sign(sign: &str) -> Option<Self> {
-        let all = [
-            Self::Exactly,
-            Self::MoreThan,
-            Self::AtLeast,
-            Self::LessThan,
-            Self::AtMost,
-        ];
-        all.into_iter().find(|comparison| comparison.sign() == sign)
     }
 }
 
@@ -176,30 +196,18 @@ impl RunQuery {
         };
         let is_of_tools = has(&[TextField::Tool, TextField::Args, TextField::Result]);
         let is_of_models = has(&[TextField::Model, TextField::Prompt, TextField::Answer]);
-        let is_name = |condition: &Condition| {
-            matches!(
-                condition,
-                Condition::Field {
-                    field: TextField::Tool | TextField::Model,
-                    ..
-                }
-            )
-        };
-        if conditions.iter().all(is_name) || (is_of_tools && is_of_models) || are_of_several(&conditions) {
+        if conditions.iter().all(Condition::names_calls)
+            || (is_of_tools && is_of_models)
+            || are_of_several(&conditions)
+        {
             return None;
         }
         let is_long = |condition: &Condition| matches!(condition, Condition::Number { .. });
         if !is_of_tools && !is_of_models && conditions.iter().any(is_long) {
             conditions.push(Condition::Kind(vec![StepKind::Llm, StepKind::Tool]));
         }
-        let terms = conditions.into_iter().map(|condition| QueryTerm {
-            is_negated: false,
-            condition,
-        });
-        let steps = Self {
-            terms: terms.collect(),
-        };
-        Some(steps.to_string())
+        let terms = conditions.into_iter().map(QueryTerm::holds).collect();
+        Some(Self { terms }.to_string())
     }
 
     /// True of a query that needs the steps of runs.

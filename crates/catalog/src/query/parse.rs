@@ -80,9 +80,9 @@ pub(super) fn parse(text: &str, scope: QueryScope) -> Result<Vec<QueryTerm>, Que
             .strip_prefix('-')
             .filter(|behind| behind.chars().next().is_some_and(|char| !char.is_whitespace()));
         let (condition, behind) = condition(negative.unwrap_or(rest), scope)?;
-        terms.push(QueryTerm {
-            is_negated: negative.is_some(),
-            condition,
+        terms.push(match negative {
+            Some(_) => QueryTerm::fails(condition),
+            None => QueryTerm::holds(condition),
         });
         rest = behind.trim_start();
     }
@@ -404,10 +404,7 @@ impl fmt::Display for Condition {
             } => {
                 let sign = match comparison {
                     NumberComparison::Exactly => ":",
-                    NumberComparison::MoreThan => ">",
-                    NumberComparison::AtLeast => ">=",
-                    NumberComparison::LessThan => "<",
-                    NumberComparison::AtMost => "<=",
+                    comparison => comparison.as_str(),
                 };
                 write!(formatter, "{}{sign}", field.as_str())?;
                 match field.unit() {

@@ -52,11 +52,7 @@ impl SqlFilter {
 
     /// Adds a term that no steps decide.
     pub(crate) fn with(mut self, condition: Condition, now: Timestamp) -> Self {
-        let term = QueryTerm {
-            is_negated: false,
-            condition,
-        };
-        self.add(&term, None, now);
+        self.add(&QueryTerm::holds(condition), None, now);
         self
     }
 
@@ -206,7 +202,7 @@ impl SqlFilter {
         calls: Option<&Condition>,
         now: Timestamp,
     ) -> SqlTerm {
-        let sign = comparison.sign();
+        let sign = comparison.as_str();
         match field {
             NumberField::NotRunCalls => SqlTerm::in_steps(),
             NumberField::Cost => format!("cost_compares({MODEL_CALLS}, '{sign}', '{number}')").into(),
@@ -286,16 +282,8 @@ fn has(feature: Feature) -> &'static str {
 /// The last condition that names tools or models.
 fn named_calls(query: &RunQuery) -> Option<&Condition> {
     let positive = query.terms.iter().filter(|term| !term.is_negated);
-    let is_name = |condition: &&Condition| {
-        matches!(
-            condition,
-            Condition::Field {
-                field: TextField::Tool | TextField::Model,
-                ..
-            }
-        )
-    };
-    positive.rev().map(|term| &term.condition).find(is_name)
+    let mut conditions = positive.rev().map(|term| &term.condition);
+    conditions.find(|condition| condition.names_calls())
 }
 
 impl NumberField {

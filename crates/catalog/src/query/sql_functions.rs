@@ -42,7 +42,7 @@ pub(crate) fn register(connection: &Connection, prices: &Prices) -> Result<()> {
     let prices = Arc::new(prices.clone());
     let of_calls = Arc::clone(&prices);
     connection.create_scalar_function("cost_compares", 3, PURE, move |context| {
-        let comparison = text(context, 1)?.and_then(NumberComparison::from_sign);
+        let comparison = text(context, 1)?.and_then(NumberComparison::from_word);
         let limit = text(context, 2)?.and_then(|number| dollars(number.parse().ok()?));
         let cost = cost(context, &of_calls)?;
         let compared = comparison.zip(limit);

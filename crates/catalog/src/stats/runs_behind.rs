@@ -5,8 +5,9 @@ use tracer_sdk::format::Timestamp;
 
 use super::{GroupStats, Grouping, MICROSECONDS_PER_DAY, StatsColumn};
 use crate::latencies::shortest_like;
-use crate::query::{Condition, Feature, NumberComparison, NumberField, QueryTerm, RunQuery, Since};
-use crate::query::{TextComparison, TextField};
+use crate::query::{
+    Condition, Feature, NumberComparison, NumberField, QueryTerm, RunQuery, Since, TextField,
+};
 use crate::run_column::RunColumn;
 use crate::run_row::FURTHER;
 
@@ -49,7 +50,7 @@ impl RunsBehind {
     pub fn new(query: &RunQuery, by: Option<Grouping>, group: &GroupStats, has_trials: bool) -> Option<Self> {
         let mut all = query.clone();
         if !has_trials {
-            all.terms.push(not(Condition::Has(Feature::Trial)));
+            all.terms.push(QueryTerm::fails(Condition::Has(Feature::Trial)));
         }
         let name = group.group.as_deref();
         if let Some(by) = by {
@@ -71,7 +72,7 @@ impl RunsBehind {
         let mut query = self.all.clone();
         let slow = |limit: Option<u64>| {
             let at_least = |field, number| {
-                holds(Condition::Number {
+                QueryTerm::holds(Condition::Number {
                     field,
                     comparison: NumberComparison::AtLeast,
                     number,
@@ -83,24 +84,22 @@ impl RunsBehind {
                 (Some(limit), Some(_)) => vec![at_least(NumberField::Slowest, shortest_like(limit))],
                 // The duration of a running one is not known.
                 (Some(limit), None) => vec![
-                    not(Condition::Status(vec![RunStatus::Running])),
+                    QueryTerm::fails(Condition::Status(vec![RunStatus::Running])),
                     at_least(NumberField::Duration, limit),
                 ],
             }
         };
-        match (column, &self.called) {
-            (StatsColumn::Failed, Some(name)) => query.terms.push(is(TextField::Failed, name)),
-            (StatsColumn::Failed, None) => {
-                let failed = vec![RunStatus::Failed, RunStatus::Interrupted];
-                query.terms.push(holds(Condition::Status(failed)));
+        let has = |statuses: &[RunStatus]| vec![QueryTerm::holds(Condition::Status(statuses.to_vec()))];
+        query.terms.extend(match (column, &self.called) {
+            (StatsColumn::Failed, Some(name)) => {
+                vec![QueryTerm::holds(Condition::is(TextField::Failed, name))]
             }
-            (StatsColumn::Loops, _) => query
-                .terms
-                .push(holds(Condition::Status(vec![RunStatus::Looped]))),
-            (StatsColumn::P50, _) => query.terms.extend(slow(self.p50_us)),
-            (StatsColumn::P95, _) => query.terms.extend(slow(self.p95_us)),
-            _ => {}
-        }
+            (StatsColumn::Failed, None) => has(&[RunStatus::Failed, RunStatus::Interrupted]),
+            (StatsColumn::Loops, _) => has(&[RunStatus::Looped]),
+            (StatsColumn::P50, _) => slow(self.p50_us),
+            (StatsColumn::P95, _) => slow(self.p95_us),
+            _ => Vec::new(),
+        });
         query
     }
 
@@ -133,40 +132,16 @@ fn terms(by: Grouping, name: Option<&str>) -> Option<Vec<QueryTerm>> {
             let start: Timestamp = format!("{}T00:00:00Z", name?).parse().ok()?;
             let end = start.unix_microseconds().checked_add(MICROSECONDS_PER_DAY)?;
             let end = Timestamp::from_unix_microseconds(end);
-            return Some(vec![
-                holds(Condition::Since(Since::At(start))),
-                holds(Condition::Until(Since::At(end))),
-            ]);
+            let day = [
+                Condition::Since(Since::At(start)),
+                Condition::Until(Since::At(end)),
+            ];
+            return Some(day.map(QueryTerm::holds).into());
         }
     };
     Some(vec![match (by, name) {
-        (_, Some(name)) => is(field, name),
-        (Grouping::Tag, None) => not(Condition::Has(Feature::Tag)),
-        (_, None) => QueryTerm {
-            is_negated: true,
-            ..is(field, "*")
-        },
+        (_, Some(name)) => QueryTerm::holds(Condition::is(field, name)),
+        (Grouping::Tag, None) => QueryTerm::fails(Condition::Has(Feature::Tag)),
+        (_, None) => QueryTerm::fails(Condition::is(field, "*")),
     }])
-}
-
-fn is(field: TextField, value: &str) -> QueryTerm {
-    holds(Condition::Field {
-        field,
-        comparison: TextComparison::Is,
-        value: value.to_owned(),
-    })
-}
-
-fn holds(condition: Condition) -> QueryTerm {
-    QueryTerm {
-        is_negated: false,
-        condition,
-    }
-}
-
-fn not(condition: Condition) -> QueryTerm {
-    QueryTerm {
-        is_negated: true,
-        condition,
-    }
 }

@@ -79,7 +79,6 @@ pub struct Side {
     /// Status of the run, in the word of the format.
     pub status: String,
     /// The status of the run, in the words that every list uses.
-    #[serde(serialize_with = "crate::status::serialize_word")]
     #[schemars(schema_with = "crate::run_entry::any_run_status")]
     pub run_status: RunStatus,
     /// The models that it asked, sorted.

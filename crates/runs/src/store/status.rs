@@ -1,10 +1,12 @@
 //! [`RunStatus`]: the status of a run, in the one vocabulary of everything that shows runs.
 
+use serde::{Deserialize, Serialize};
 use tracer_format::{RecordedStatus, RunMeta};
 
 tracer_format::words! {
     /// The status of a run, as whatever shows runs names it: `list`, `show`, `prune`, the page, and `run_status` in JSON.
-    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
     pub enum RunStatus in tracer_runs {
         /// The run is live, or nothing shows that it is not.
         #[default]
@@ -12,8 +14,10 @@ tracer_format::words! {
         /// The process that recorded the run died before the run could end.
         Interrupted = "interrupted",
         /// The run ended with an error; `error`, the format's word for it, is understood too.
+        #[serde(alias = "error")]
         Failed = "failed" | "error",
         /// The run ended well, and asked the same again and again on the way.
+        #[serde(rename = "loop")]
         Looped = "loop",
         /// The run ended well.
         Ok = "ok",

@@ -153,10 +153,7 @@ fn word<T>(
 pub(crate) fn answer(viewer: &Viewer, request: &StatsRequest) -> Result<StatsAnswer, ApiError> {
     let mut query = request.query.clone();
     if !request.has_trials {
-        query.terms.push(QueryTerm {
-            is_negated: true,
-            condition: Condition::Has(Feature::Trial),
-        });
+        query.terms.push(QueryTerm::fails(Condition::Has(Feature::Trial)));
     }
     let (mut found, known) = viewer.facts().ask(|facts| {
         let known = match facts.now()? {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::response::Response;
 use serde::Serialize;
-use tracer_catalog::query::{Condition, QueryTerm, RunQuery, Since, TextComparison, TextField};
+use tracer_catalog::query::{Condition, QueryTerm, RunQuery, Since, TextField};
 use tracer_catalog::{ListedRun, PlaceInThread, ReadingProgress, RunColumn, RunOrder};
 use tracer_runs::RunSummary;
 use tracer_sdk::format::TraceId;
@@ -217,28 +217,13 @@ impl TableRequest {
     /// The query of the runs with any status.
     fn runs(&self) -> RunQuery {
         let name = self.name.as_ref().map(|name| match name.as_str() {
-            UNNAMED => term(TextField::Name, "*", true),
-            name => term(TextField::Name, name, false),
+            UNNAMED => QueryTerm::fails(Condition::is(TextField::Name, "*")),
+            name => QueryTerm::holds(Condition::is(TextField::Name, name)),
         });
-        let since = self.since.map(|since| QueryTerm {
-            is_negated: false,
-            condition: Condition::Since(since),
-        });
+        let since = self.since.map(|since| QueryTerm::holds(Condition::Since(since)));
         let mut query = self.query.clone();
         query.terms.extend(name.into_iter().chain(since));
         query
-    }
-}
-
-/// The term of a query for a field with this value.
-fn term(field: TextField, value: &str, is_negated: bool) -> QueryTerm {
-    QueryTerm {
-        is_negated,
-        condition: Condition::Field {
-            field,
-            comparison: TextComparison::Is,
-            value: value.to_owned(),
-        },
     }
 }
 
@@ -389,9 +374,7 @@ impl TableRow {
                 .into(),
             thread: place.map(|place| ThreadJson {
                 id: place.thread.to_owned(),
-                query: term(TextField::Session, place.thread, false)
-                    .condition
-                    .to_string(),
+                query: Condition::is(TextField::Session, place.thread).to_string(),
                 number: place.number,
                 count: place.count,
             }),
@@ -438,7 +421,7 @@ fn called(field: TextField, names: &[&str]) -> TableCell {
         text: (*first).to_owned(),
         title: Some(title.join("\n")),
         more: (!others.is_empty()).then_some(others.len()),
-        query: Some(term(field, first, false).condition.to_string()),
+        query: Some(Condition::is(field, first).to_string()),
     }
 }
 
