@@ -57,9 +57,9 @@ pub use emit::{
 pub use guardrails::{Guardrail, GuardrailExceeded, Guardrails};
 pub use settings::Config;
 // For the libraries of the command, which judge loops by the same comparison; no promise to anybody else.
-pub use tracer_format::{Usage, spans_to_events};
 #[doc(hidden)]
-pub use tracer_format::{loops, words};
+pub use tracer_format::{TRACE_PARENT_VARIABLE, TraceParent, loops, words};
+pub use tracer_format::{Usage, spans_to_events};
 #[cfg(feature = "macros")]
 pub use tracer_macros::trace;
 

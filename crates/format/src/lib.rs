@@ -22,6 +22,7 @@ mod schema;
 mod span;
 mod tags;
 mod time;
+mod trace_parent;
 mod transcript_origin;
 mod usd;
 mod version;
@@ -50,6 +51,7 @@ pub use record::{ErrorPayload, EventType, OtherMarks, Payload, Record, ServiceCa
 pub use span::{SpanEvent, SpanKind, SpanRecord, StatusCode};
 pub use tags::{InvalidTag, MAX_TAG_KEY_BYTES, MAX_TAG_VALUE_BYTES, MAX_TAGS, TAGS_VARIABLE, Tags};
 pub use time::{InvalidTime, StoredTime, Timestamp};
+pub use trace_parent::{TRACE_PARENT_VARIABLE, TraceParent};
 pub use transcript_origin::{TRANSCRIPT_KEY, TranscriptOrigin};
 pub use usd::{InvalidUsd, Usd};
 pub use version::{SPEC_VERSION, Support, support};

@@ -116,6 +116,13 @@ fn each_variable_that_hides_runs_is_named() {
         (
             vec![(
                 "TRACER_TRACEPARENT",
+                "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-more",
+            )],
+            "parent_malformed",
+        ),
+        (
+            vec![(
+                "TRACER_TRACEPARENT",
                 "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
             )],
             "parent_run_ended",

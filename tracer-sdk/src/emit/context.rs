@@ -10,10 +10,9 @@ use serde::Serialize;
 use super::panic::watched;
 use super::recording::RecordingGuard;
 use super::run_state::{RunState, registry};
-use super::traceparent::TraceParent;
 use crate::redact::Redactor;
 use crate::write::draft::Draft;
-use tracer_format::{EventType, SpanId, TraceId, Usage};
+use tracer_format::{EventType, SpanId, TraceId, TraceParent, Usage};
 
 thread_local! {
     /// Guards hold positions, so that those dropped out of order neither panic nor disturb the others.

@@ -34,7 +34,6 @@ pub(crate) mod site;
 mod start;
 mod streamed;
 pub(crate) mod traced;
-mod traceparent;
 mod unattached;
 #[cfg(feature = "providers")]
 mod vendor_events;

@@ -17,7 +17,6 @@ use super::panic_hook::install_hook;
 use super::run_costs::RunCosts;
 use super::run_state::{RunPlace, RunState, registry};
 use super::site::Site;
-use super::traceparent::{TRACE_PARENT_VARIABLE, TraceParent};
 use super::warning::warn_once;
 use crate::input::{LinkPolicy, OpenError, open};
 #[cfg(feature = "prices")]
@@ -30,7 +29,9 @@ use crate::write::files::FileSystem;
 use crate::write::log::Batch;
 use crate::write::run_files::{RunConstants, RunFiles};
 use tracer_format::parse::{MAX_META_BYTES, read_meta};
-use tracer_format::{LIVE_FILE, META_FILE, RUNS_FOLDER, RecordedStatus, SpanId, Tags};
+use tracer_format::{
+    LIVE_FILE, META_FILE, RUNS_FOLDER, RecordedStatus, SpanId, TRACE_PARENT_VARIABLE, Tags, TraceParent,
+};
 
 /// The environment variable whose name for the run wins over any name in code (specification, `RUN_START`).
 const RUN_NAME_VARIABLE: &str = "TRACER_RUN_NAME";

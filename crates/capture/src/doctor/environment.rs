@@ -8,6 +8,7 @@ use tracer_insight::text::path_below_home as shown;
 use tracer_runs::RunStore;
 use tracer_sdk::format::{RecordedStatus, TraceId};
 use tracer_sdk::settings::{self, Config, Sources};
+use tracer_sdk::{TRACE_PARENT_VARIABLE, TraceParent};
 
 use crate::cause::Cause;
 use crate::is_loopback_host;
@@ -249,11 +250,11 @@ fn loopback(host: &str) -> Option<SocketAddr> {
 /// The contexts that a parent process hands on.
 fn parents(inherited: &Inherited, data_dir: &Path) -> Vec<Cause> {
     let mut causes = Vec::new();
-    for name in ["TRACEPARENT", "TRACER_TRACEPARENT"] {
+    for name in ["TRACEPARENT", TRACE_PARENT_VARIABLE] {
         let Some(text) = inherited.get(name) else {
             continue;
         };
-        let Some(trace_id) = trace_of(text) else {
+        let Ok(TraceParent { trace_id, .. }) = text.parse() else {
             causes.push(Cause::new(
                 "parent_malformed",
                 format!("{name} is not a W3C traceparent, and is ignored"),
@@ -261,7 +262,7 @@ fn parents(inherited: &Inherited, data_dir: &Path) -> Vec<Cause> {
             ));
             continue;
         };
-        if name == "TRACER_TRACEPARENT" && !is_running(data_dir, trace_id) {
+        if name == TRACE_PARENT_VARIABLE && !is_running(data_dir, trace_id) {
             causes.push(Cause::new(
                 "parent_run_ended",
                 format!(
@@ -273,16 +274,6 @@ fn parents(inherited: &Inherited, data_dir: &Path) -> Vec<Cause> {
         }
     }
     causes
-}
-
-fn trace_of(text: &str) -> Option<TraceId> {
-    let mut parts = text.split('-');
-    let version = parts.next()?;
-    let trace_id = parts.next()?.parse().ok()?;
-    let is_span = parts.next()?.parse::<tracer_sdk::format::SpanId>().is_ok();
-    let flags = parts.next()?;
-    let is_hex = |text: &str| text.len() == 2 && u8::from_str_radix(text, 16).is_ok();
-    (is_hex(version) && version != "ff" && is_span && is_hex(flags)).then_some(trace_id)
 }
 
 fn is_running(data_dir: &Path, trace_id: TraceId) -> bool {
@@ -315,19 +306,5 @@ mod tests {
         assert_eq!(split("localhost:4317"), ("localhost:4317", ""));
         assert!(loopback("collector.example:4317").is_none());
         assert!(loopback("127.0.0.1:4317").is_some());
-    }
-
-    #[test]
-    fn parents_are_read_as_w3c_writes_them() {
-        let text = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
-        assert!(trace_of(text).is_some());
-        for text in [
-            "",
-            "00",
-            "00-0-0-01",
-            "ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
-        ] {
-            assert!(trace_of(text).is_none(), "{text}");
-        }
     }
 }

@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use tracer_insight::text::shell_quoted;
+use tracer_sdk::TRACE_PARENT_VARIABLE;
 
 use crate::server::{OtlpServer, Upstream};
 
@@ -195,7 +196,7 @@ impl ChildEnvironment {
         // The command may change its directory.
         let data_dir = std::path::absolute(data_dir).unwrap_or_else(|_| data_dir.to_owned());
         environment.set("TRACER_DATA_DIR", data_dir.to_string_lossy());
-        environment.set(RUN_PARENT, parent);
+        environment.set(TRACE_PARENT_VARIABLE, parent);
         environment.add_unless_set(inherited, "TRACEPARENT", parent);
         environment
     }
@@ -282,8 +283,6 @@ impl ChildEnvironment {
 
 /// The variable with the endpoint of all signals.
 pub(super) const OTLP_ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
-/// The variable that makes programs with the SDK record into the run of their parent.
-pub(super) const RUN_PARENT: &str = "TRACER_TRACEPARENT";
 const COMMON_PROTOCOL: &str = "OTEL_EXPORTER_OTLP_PROTOCOL";
 
 const PROXIES: [&str; 4] = ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];

@@ -10,11 +10,12 @@ use std::time::{Duration, Instant};
 
 use tracer_insight::{text, units};
 use tracer_runs::{RunReader, RunStatus, RunStore, Strictness};
+use tracer_sdk::TRACE_PARENT_VARIABLE;
 use tracer_sdk::format::{ErrorPayload, EventType, Payload, RUNS_FOLDER, Timestamp, TraceId, error_type};
 
 use super::child::{Exit, RunningCommand, Signals, StartError, Survivor, survivors};
 use super::codex::codex_options;
-use super::environment::{ChildEnvironment, Inherited, OTLP_ENDPOINT, OtlpEndpoints, RUN_PARENT, Variable};
+use super::environment::{ChildEnvironment, Inherited, OTLP_ENDPOINT, OtlpEndpoints, Variable};
 use super::findings::EnvironmentFindings;
 use super::frameworks::{Framework, frameworks_of};
 use super::models::model_base_urls;
@@ -470,7 +471,7 @@ impl Recording {
 
     /// The variables that only processes of the command have: the port of the receiver, the run.
     fn marks(&self) -> Vec<(&str, &str)> {
-        let marks = [OTLP_ENDPOINT, RUN_PARENT];
+        let marks = [OTLP_ENDPOINT, TRACE_PARENT_VARIABLE];
         let variables = &self.environment.variables;
         let marks = variables.iter().filter(|variable| marks.contains(&variable.name));
         marks

@@ -1,6 +1,7 @@
 //! The run that everything belongs to, for `tracer record`, and how it ended.
 
 use serde_json::{Map, Value, json};
+use tracer_sdk::TraceParent;
 use tracer_sdk::format::{ForkOrigin, SpanId, Timestamp, TraceId, names};
 use tracer_sdk::guardrails::GuardrailExceeded;
 
@@ -55,7 +56,11 @@ impl RunIdentity {
     /// The W3C trace context of the root, for `TRACEPARENT` and `TRACER_TRACEPARENT`.
     #[must_use]
     pub fn traceparent(&self) -> String {
-        format!("00-{}-{}-01", self.trace_id, self.root_span_id)
+        TraceParent {
+            trace_id: self.trace_id,
+            span_id: self.root_span_id,
+        }
+        .to_string()
     }
 }
 

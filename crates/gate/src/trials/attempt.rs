@@ -20,6 +20,7 @@ use super::scratch::Scratch;
 use super::stop::{Stop, TrialsStop};
 use super::workspace::{self, Workspace};
 use tracer_insight::units;
+use tracer_sdk::TRACE_PARENT_VARIABLE;
 
 /// Variables with the data directory of emitters of the format.
 const DATA_DIR_VARIABLES: [&str; 3] = ["TRACER_DATA_DIR", "MAIDA_DATA_DIR", "AGENTDBG_DATA_DIR"];
@@ -30,7 +31,7 @@ const ID_VARIABLE: &str = "TRACER_TRIAL_ID";
 /// Variables that would make the program record into another run or not at all, or would lead it back to the original
 /// workspace: a hook of Git sets the latter.
 const REMOVED_VARIABLES: [&str; 6] = [
-    "TRACER_TRACEPARENT",
+    TRACE_PARENT_VARIABLE,
     "TRACER_ENABLED",
     "GIT_DIR",
     "GIT_INDEX_FILE",

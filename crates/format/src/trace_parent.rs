@@ -1,18 +1,20 @@
-//! A run's context across processes: the `traceparent` of W3C's Trace Context, version 00.
+//! [`TraceParent`]: a run's context across processes, the `traceparent` of W3C's Trace Context, version 00.
 
 use std::fmt;
 use std::str::FromStr;
 
-use tracer_format::{InvalidId, SpanId, TraceId};
+use crate::{InvalidId, SpanId, TraceId};
 
 /// The environment variable that names the run which a child process works for.
-pub(crate) const TRACE_PARENT_VARIABLE: &str = "TRACER_TRACEPARENT";
+pub const TRACE_PARENT_VARIABLE: &str = "TRACER_TRACEPARENT";
 
 /// A span of another process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct TraceParent {
-    pub(crate) trace_id: TraceId,
-    pub(crate) span_id: SpanId,
+pub struct TraceParent {
+    /// The run.
+    pub trace_id: TraceId,
+    /// The span in it.
+    pub span_id: SpanId,
 }
 
 impl fmt::Display for TraceParent {
