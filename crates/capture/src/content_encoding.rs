@@ -77,7 +77,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::otlp::packed::{gzip, raw_deflate, zlib};
+    use crate::tests::{gzip, raw_deflate, zlib};
 
     /// `{"model": "gpt-5", "messages": []}`, as another program compresses it by brotli.
     const BROTLI: &str = "ixCAeyJtb2RlbCI6ICJncHQtNSIsICJtZXNzYWdlcyI6IFtdfQM=";

@@ -20,6 +20,8 @@ pub mod server;
 pub mod sessions;
 mod sink;
 mod small_file;
+#[cfg(test)]
+mod tests;
 
 pub use loopback::is_loopback_host;
 pub use sink::{Accepted, OtlpSink, Refused, SpanSink};

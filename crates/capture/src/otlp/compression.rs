@@ -107,7 +107,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::otlp::packed::{gzip, raw_deflate, zlib};
+    use crate::tests::{gzip, raw_deflate, zlib};
 
     fn unpack(compression: Compression, body: &[u8], limit: usize) -> Result<Vec<u8>, DecompressError> {
         compression.unpack(body, limit, |_| Ok(()))

@@ -198,7 +198,7 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
-    use crate::otlp::packed::gzip;
+    use crate::tests::gzip;
 
     const SPAN_LINE: &str = r#"{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"5b8efff798038103d269b633813fc60c","spanId":"eee19b7ec3c1b174","name":"a"}]}]}]}"#;
     const LOG_LINE: &str = r#"{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"timeUnixNano":"5"}]}]}]}"#;

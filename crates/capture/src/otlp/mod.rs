@@ -18,6 +18,4 @@ pub use repairs::Repairs;
 #[cfg(test)]
 mod official_examples_tests;
 #[cfg(test)]
-pub(crate) mod packed;
-#[cfg(test)]
 mod round_trip_tests;

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tracer_sdk::format::SpanRecord;
 
 use super::*;
-use crate::otlp::packed::gzip;
+use crate::tests::gzip;
 use crate::{Accepted, Refused};
 
 /// Keeps what it gets.

@@ -26,8 +26,8 @@ use tonic::{Code, Request};
 
 use super::*;
 use crate::otlp::Encoding;
-use crate::otlp::packed::{gzip, zlib};
 use crate::sink::{Accepted, OtlpSink, Refused};
+use crate::tests::{gzip, zlib};
 
 const JSON: &str = "application/json";
 const PROTOBUF: &str = "application/x-protobuf";

@@ -291,9 +291,9 @@ mod tests {
 
     use super::*;
     use crate::exchange::ExchangeEnd;
-    use crate::otlp::packed::gzip;
     use crate::proxy::exchange::{Exchange, ModelCall};
     use crate::proxy::run_groups::tests::exchange;
+    use crate::tests::gzip;
 
     fn asking(request: &Value) -> Exchange {
         Exchange {

@@ -12,8 +12,8 @@ use tracer_sdk::spans_to_events;
 
 use super::*;
 use crate::otlp::files::{FileContent, OtlpFile};
-use crate::otlp::packed::gzip;
 use crate::otlp::{Compression, DecompressError, Encoding, decode_logs, decode_spans};
+use crate::tests::gzip;
 
 #[derive(Clone)]
 pub(super) enum Payload {
