@@ -763,6 +763,24 @@ mod tests {
     }
 
     #[test]
+    fn statuses_and_kinds_are_kept_as_their_words() {
+        for status in RunStatus::ALL {
+            let row = RunRow {
+                recorded_status: status,
+                path: StepKind::ALL.to_vec(),
+                ..RunRow::default()
+            };
+            let kept = serde_json::to_value(&row).unwrap();
+            assert_eq!(kept["st"], status.as_str());
+            assert_eq!(kept["p"], serde_json::json!(StepKind::ALL.map(StepKind::as_str)));
+            assert_eq!(serde_json::from_value::<RunRow>(kept).unwrap(), row);
+        }
+        let of_format: RunRow = serde_json::from_str(r#"{"st":"error"}"#).unwrap();
+        assert_eq!(of_format.recorded_status, RunStatus::Failed);
+        assert!(serde_json::from_str::<RunRow>(r#"{"st":"lost"}"#).is_err());
+    }
+
+    #[test]
     fn path_keeps_the_worst_of_each_cell() {
         let mut kinds = vec![StepKind::Tool; 24];
         kinds[3] = StepKind::Error;
