@@ -254,9 +254,11 @@ impl RunningCommand {
             let id = self.child.id();
             let is_running = self.child.try_wait()?.is_none();
             let others = started().into_iter().map(|process| process.id);
-            for process in others
-                .filter(|process| *process != id)
-                .chain(is_running.then_some(id))
+            // The command first: a shell that outlives what it waits for goes on, and ends as if nothing had been stopped.
+            for process in is_running
+                .then_some(id)
+                .into_iter()
+                .chain(others.filter(|process| *process != id))
             {
                 signals::end_process(process, kills);
             }
