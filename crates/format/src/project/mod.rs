@@ -25,7 +25,7 @@ mod tests;
 pub use classify::{child_type, span_type};
 pub use correlate::{
     Ancestor, CallReport, Correlation, IndexEntry, JoinedCall, LinePlace, RecordHeader, ReportedArguments,
-    SpanRole, correlate, is_own_call, may_be_reported_twice,
+    SpanRole, correlate, is_own_call, may_be_reported_twice, needs_own_calls,
 };
 pub use marks::{is_replayed, service_usage};
 pub use model_name::normal_model_name;

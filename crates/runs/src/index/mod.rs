@@ -23,7 +23,7 @@ use columns::{Columns, SpanColumns};
 use tracer_format::parse::{IndexedAttributes, Location, ParsedSpan, parse_span, read_span};
 use tracer_format::project::{
     Ancestor, CallReport, Correlation, IndexEntry, JoinedCall, LinePlace, Rank, RecordHeader,
-    ReportedArguments, SpanRole, SpanView, correlate, fill, is_call, may_be_reported_twice, outcome,
+    ReportedArguments, SpanRole, SpanView, correlate, fill, may_be_reported_twice, needs_own_calls, outcome,
     project_span, promoted_type, span_type,
 };
 use tracer_format::{
@@ -31,6 +31,9 @@ use tracer_format::{
     Timestamp, TraceId, Usage,
 };
 use tracer_sdk::prices::{CallCost, CallGroups, Prices, cost_at};
+
+/// The types of calls.
+const CALLS: [EventType; 2] = [EventType::LlmCall, EventType::ToolCall];
 
 /// The spans of a log, in the order of the file. Spans of other runs, duplicates of an ID and lines that cannot be read are
 /// left out.
@@ -45,9 +48,11 @@ pub struct LogIndex {
     entries: Vec<IndexEntry>,
     columns: Columns,
     promoted: Vec<PromotedRecord>,
-    /// The calls of the run, up to a position, where another emitter recorded one.
+    /// Calls that may be recorded more than once; up to a position, with the needed ones of each of [`CALLS`] that this
+    /// format's recorders made.
     calls: Vec<CallReport>,
     calls_end: usize,
+    needs_own_calls: [bool; 2],
     correlation: Correlation,
     table: IdTable,
     /// Spans of other runs, those with the ID of an earlier one, and those with nothing readable but the identity.
@@ -90,7 +95,17 @@ impl LogIndex {
     pub fn read_any(directory: &Path, trace_id: Option<TraceId>, running: bool) -> Self {
         let mut index = Self::empty(directory, trace_id);
         index.last_line = index.last_line_now().unwrap_or_default();
-        if let Err(error) = index.try_extend(running) {
+        if let Err(error) = index.read_until(u64::MAX, running) {
+            index.failure = Some(file::problem(SPANS_FILE, &error));
+        }
+        index
+    }
+
+    /// Reads as much of the log of a run as lies in its first `length` bytes.
+    #[must_use]
+    pub fn read_beginning(directory: &Path, trace_id: Option<TraceId>, length: u64) -> Self {
+        let mut index = Self::empty(directory, trace_id);
+        if let Err(error) = index.read_until(length, true) {
             index.failure = Some(file::problem(SPANS_FILE, &error));
         }
         index
@@ -108,6 +123,7 @@ impl LogIndex {
             promoted: Vec::new(),
             calls: Vec::new(),
             calls_end: 0,
+            needs_own_calls: [false; 2],
             correlation: Correlation::default(),
             table: IdTable::default(),
             left_out: Vec::new(),
@@ -129,11 +145,11 @@ impl LogIndex {
     ///
     /// The file cannot be read, or is no regular file.
     pub fn extend(&mut self, running: bool) -> io::Result<bool> {
-        self.try_extend(running).map_err(io::Error::from)
+        self.read_until(u64::MAX, running).map_err(io::Error::from)
     }
 
-    /// The same; what was read before an error is kept.
-    fn try_extend(&mut self, running: bool) -> Result<bool, OpenError> {
+    /// The same up to an offset; what was read before an error is kept.
+    fn read_until(&mut self, end: u64, running: bool) -> Result<bool, OpenError> {
         let mut file = match file::open(&self.path) {
             Ok(file) => file,
             Err(OpenError::Missing) => return Ok(self.file.is_none()),
@@ -149,7 +165,8 @@ impl LogIndex {
         }
         let start = self.end.offset;
         file.seek(SeekFrom::Start(start))?;
-        let read = self.read((&file).take(metadata.len().saturating_sub(start)), running);
+        let length = metadata.len().min(end).saturating_sub(start);
+        let read = self.read((&file).take(length), running);
         self.file = Some(Arc::new(file));
         if self.end.offset > start {
             self.find_calls();
@@ -271,6 +288,10 @@ impl LogIndex {
             return;
         }
         self.calls.sort_by_key(|call| call.place);
+        let needed = CALLS.map(|event_type| needs_own_calls(&self.calls, event_type));
+        if needed != self.needs_own_calls {
+            (self.needs_own_calls, self.calls_end) = (needed, 0);
+        }
         let begin = self
             .entries
             .get(self.calls_end)
@@ -278,12 +299,17 @@ impl LogIndex {
         let known = self.calls.partition_point(|call| call.place.line < begin);
         let mut known = self.calls.iter().skip(known).peekable();
         let mut more = Vec::new();
+        let mut lines = self.lines();
         for (at, entry) in self.entries.iter().enumerate().skip(self.calls_end) {
             let is_known = known.next_if(|call| call.place.line == entry.line()).is_some();
-            if is_call(entry.event_type()) && !is_known {
+            let is_needed = CALLS
+                .into_iter()
+                .zip(needed)
+                .any(|of| of == (entry.stored_type(), true));
+            if is_needed && !is_known {
                 // One that can no longer be read is reported when it is read.
-                let span = self.read_span(at).ok().flatten();
-                more.extend(span.and_then(|span| CallReport::of(&span, entry.event_type(), entry.place())));
+                let span = self.read_span_by(&mut lines, at).ok().flatten();
+                more.extend(span.and_then(|span| CallReport::of(&span, entry.stored_type(), entry.place())));
             }
         }
         self.calls.append(&mut more);

@@ -43,8 +43,9 @@ impl LineReader {
         if !is_inside {
             let file = self.file.as_deref().ok_or(io::ErrorKind::UnexpectedEof)?;
             cancel::check_current()?;
-            // A line a little behind the window moves it on; one from elsewhere does not, until another follows it.
-            let follows = |end: u64| place.offset >= end && place.offset <= end.saturating_add(WINDOW_BYTES);
+            // A line a little behind the window moves it on; one from elsewhere, and the first, does not, until another follows it.
+            let follows =
+                |end: u64| end > 0 && place.offset >= end && place.offset <= end.saturating_add(WINDOW_BYTES);
             let moves_on = follows(window_end) || follows(self.aside_end);
             if !moves_on {
                 self.aside_end = end;

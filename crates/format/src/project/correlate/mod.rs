@@ -146,6 +146,14 @@ pub fn correlate(
     found
 }
 
+/// Returns whether the calls of a type that recorders of this format made can be part of what these reports tell twice: others
+/// report such calls, too, or two agents may be one, which their calls show.
+pub fn needs_own_calls(reports: &[CallReport], event_type: EventType) -> bool {
+    let is_of_others = |report: &CallReport| report.event_type == event_type && !report.is_own_report();
+    let mut agents = reports.iter().filter(|report| report.agent.is_some());
+    agents.nth(1).is_some() || reports.iter().any(is_of_others)
+}
+
 /// The reports of one call, the one that is the call first: the one that says most; among equals, and of the two sides
 /// of a protocol, the outer one. Spans that fetched the answer again follow, in order.
 fn in_order(mut group: Vec<&CallReport>) -> Vec<&CallReport> {
