@@ -17,8 +17,6 @@ import { batch, effect, signals, untracked } from "./store.js";
 const LOADING_NOTICE_DELAY_MS = 150;
 /** Rows whose texts are loaded at once. */
 const ROWS_PER_PART = 60;
-/** Rows that are shown while a large run loads. */
-const PREVIEW_ROWS = 200;
 
 /**
  * A selection of a step.
@@ -88,6 +86,8 @@ export class RunModel {
     /** The texts of the rows. @type {CachedList<RowText>} */
     this.texts = new CachedList(ROWS_PER_PART, async (from, limit) => (await getJson(runPath(this.id, "/rows", { from, limit }))).rows);
     if (initial.rows) this.texts.put(0, initial.rows.rows);
+    /** True of a large run, whose beginning can be shown before all of it is read. */
+    this.hasBeginning = Boolean(initial.rows && !initial.overview);
     effect(() => {
       const { columns, route } = this;
       const before = untracked(() => this.outline);
@@ -105,7 +105,7 @@ export class RunModel {
     if (!this.columns) {
       const slow = setTimeout(() => (this.isSlow = true), LOADING_NOTICE_DELAY_MS);
       try {
-        await this.#loadFromFirst();
+        await this.#loadFromBeginning();
       } catch (error) {
         this.failure = error;
         return;
@@ -153,17 +153,17 @@ export class RunModel {
     this.showColumns(columns);
   }
 
-  /** Loads the rows of a run that takes long; the first ones are shown as soon as they are there. */
-  async #loadFromFirst() {
+  /** Loads the rows; of a large run those of the beginning are shown until the others are there. */
+  async #loadFromBeginning() {
     const all = columnsOf(this.id);
     const { view, at, kinds, range } = this.route;
     // Anything else may lie anywhere in the run.
-    const isBeginning = view === "steps" && !at && kinds.length === 0 && !range;
-    const first = isBeginning ? await Promise.race([columnsOf(this.id, { limit: PREVIEW_ROWS }).catch(() => all), all]) : null;
-    if (first?.length === PREVIEW_ROWS) this.columns = first;
+    if (this.hasBeginning && view === "steps" && !at && kinds.length === 0 && !range) {
+      const first = await Promise.race([columnsOf(this.id, { beginning: true }).catch(() => all), all]);
+      if (first.length > 0) this.columns = first;
+    }
     const columns = await all;
     await nextTask();
-    if (first?.logBytes === columns.logBytes) columns.firstChange = first.length;
     this.showColumns(columns);
   }
 

@@ -83,7 +83,7 @@ struct FirstRun {
     run_id: String,
     /// As `/overview` answers; null for a run that takes long to read.
     overview: Option<api::overview::Overview>,
-    /// The first rows, as `/rows` answers.
+    /// The first rows, as `/rows` answers; of a run that takes long to read, of its beginning.
     rows: Option<api::rows::Rows>,
 }
 
@@ -175,7 +175,10 @@ fn run_page(viewer: &Viewer, trace_id: TraceId) -> Result<Response, ApiError> {
     let name = meta.and_then(|meta| meta.run_name);
     let title = format!("{} · tracer", name.as_deref().unwrap_or(UNNAMED));
     let columns = format!("/api/runs/{trace_id}/columns");
-    let shell = Shell::new(viewer, "run", &title, &[columns])?;
+    let beginning =
+        (log_bytes(viewer, &directory) > Some(MAX_EAGER_BYTES)).then(|| format!("{columns}?beginning=true"));
+    let needed: Vec<String> = beginning.into_iter().chain([columns]).collect();
+    let shell = Shell::new(viewer, "run", &title, &needed)?;
     let read = viewer.clone();
     Ok(shell.begun(viewer, move || first_data(&read, &directory)))
 }
@@ -187,19 +190,28 @@ fn first_data(viewer: &Viewer, directory: &RunDirectory) -> FirstRun {
         overview: None,
         rows: None,
     };
-    let log = directory.path.join(SPANS_FILE);
-    let log = log.symlink_metadata();
-    // A run of a bucket that is still to be fetched is shown before it is.
-    let is_here = log.is_ok() || viewer.facts().store().origin(directory).is_none();
-    if is_here && log.map_or(0, |log| log.len()) <= MAX_EAGER_BYTES {
-        // A run that cannot be read now is reported when the page asks for it.
-        let _ = viewer.runs().with(directory.trace_id, |run| {
+    // A run that cannot be read now is reported when the page asks for it.
+    let runs = viewer.runs();
+    let _ = match log_bytes(viewer, directory) {
+        None => Ok(()),
+        Some(..=MAX_EAGER_BYTES) => runs.with(directory.trace_id, |run| {
             first.overview = Some(api::overview::of(run)?);
             first.rows = Some(api::rows::of(run, 0, FIRST_ROWS)?);
             Ok(())
-        });
-    }
+        }),
+        Some(_) => runs.with_beginning(directory.trace_id, |run| {
+            first.rows = Some(api::rows::of(run, 0, FIRST_ROWS)?);
+            Ok(())
+        }),
+    };
     first
+}
+
+/// Size of the log of a run; `None` of one in a bucket that is still to be fetched, and is shown before it is.
+fn log_bytes(viewer: &Viewer, directory: &RunDirectory) -> Option<u64> {
+    let log = directory.path.join(SPANS_FILE).symlink_metadata();
+    let is_here = log.is_ok() || viewer.facts().store().origin(directory).is_none();
+    is_here.then(|| log.map_or(0, |log| log.len()))
 }
 
 /// Which runs may have been meant.

@@ -121,6 +121,16 @@ impl Runs {
         answer
     }
 
+    /// Gives the beginning of a run to `look`, without waiting for the rest of its log.
+    pub(super) fn with_beginning<T>(
+        &self,
+        trace_id: TraceId,
+        look: impl FnOnce(&OpenRun) -> Result<T, ApiError>,
+    ) -> Result<T, ApiError> {
+        let directory = self.directory(trace_id)?;
+        look(&OpenRun::read_beginning(directory, self.prices.clone()))
+    }
+
     /// The run in a slot, as its files are now.
     fn current<'a>(
         &self,

@@ -53,6 +53,8 @@ pub struct RunSteps {
     pub tags: Tags,
     /// The index of the log.
     pub index: LogIndex,
+    /// The rest of the log, and with it the root, has not been read.
+    is_beginning: bool,
     /// The records that are promoted from roots.
     pub promoted: Vec<PromotedRecord>,
     /// The calls that have begun and not ended.
@@ -97,8 +99,13 @@ impl RunSteps {
     /// The run with an index of its log, which was read after the rest of it.
     #[must_use]
     pub fn of_index(summary: RunSummary, index: LogIndex, prices: Prices) -> Self {
+        Self::of_part(summary, index, prices, false)
+    }
+
+    fn of_part(summary: RunSummary, index: LogIndex, prices: Prices, is_beginning: bool) -> Self {
         let mut steps = Self {
             index,
+            is_beginning,
             status: summary.status(),
             directory: summary.directory,
             meta: summary.meta,
@@ -115,6 +122,15 @@ impl RunSteps {
         };
         steps.arrange();
         steps
+    }
+
+    /// The steps in the first `length` bytes of the log, below a row of the run: for whoever cannot wait for the others.
+    #[must_use]
+    pub fn read_beginning(directory: RunDirectory, prices: Prices, length: u64) -> Self {
+        let summary = directory.read_summary();
+        let directory = &summary.directory;
+        let index = LogIndex::read_beginning(&directory.path, Some(directory.trace_id), length);
+        Self::of_part(summary, index, prices, true)
     }
 
     /// Opens a run as above, but only one that has something to show.
@@ -171,7 +187,8 @@ impl RunSteps {
         for call in self.attempts.values() {
             *self.failed_attempts.entry(*call).or_default() += 1;
         }
-        self.timeline = Timeline::new(&self.index, order, &self.in_flight, is_open);
+        let may_lack_root = is_open || self.is_beginning;
+        self.timeline = Timeline::new(&self.index, order, &self.in_flight, may_lack_root);
         self.evidence = self.find_evidence();
         self.not_run = OnceLock::new();
     }
@@ -279,16 +296,26 @@ impl RunSteps {
         Ok(numbers)
     }
 
-    /// The calls that were asked for and never ran.
-    fn not_run(&self) -> &[NotRun] {
+    /// The calls that were asked for and never ran; `known` are steps that have been read, all or some.
+    fn not_run(&self, known: &[StepSource]) -> &[NotRun] {
         self.not_run.get_or_init(|| {
             let mut asked = NotRunReader::default();
             let steps = self.timeline.step_count();
-            if self.status.is_open() || !not_run::is_short(steps, self.index.bytes_read()) {
+            if self.status.is_open()
+                || self.is_beginning
+                || !not_run::is_short(steps, self.index.bytes_read())
+            {
                 return Vec::new();
             }
-            let Ok(sources) = self.read_unmarked(1..=steps) else {
-                return Vec::new();
+            let read;
+            let sources = if known.iter().map(|source| source.number).eq(1..=steps) {
+                known
+            } else {
+                let Ok(sources) = self.read_unmarked(1..=steps) else {
+                    return Vec::new();
+                };
+                read = sources;
+                &read
             };
             for source in sources {
                 asked.take(&source.record);
@@ -331,10 +358,12 @@ impl RunSteps {
         &self,
         numbers: impl IntoIterator<Item = usize>,
     ) -> Result<Vec<StepSource>, RecordError> {
-        let read = numbers
-            .into_iter()
-            .filter_map(|number| self.read_step(number).transpose());
-        read.map(|read| read.map(|(source, _)| source)).collect()
+        let mut sources = self.read_unmarked(numbers)?;
+        let not_run = self.not_run(&sources);
+        for source in &mut sources {
+            NotRun::mark(not_run, &mut source.record);
+        }
+        Ok(sources)
     }
 
     /// Reads a step, and the span that it is the record of; there is none for what is surfaced from the root, nor for
@@ -402,7 +431,7 @@ impl RunSteps {
     pub fn read_row(&self, row: &TimelineRow) -> Result<Option<ReadRow>, RecordError> {
         let mut read = self.read_unmarked_row(row)?;
         if let Some(read) = &mut read {
-            NotRun::mark(self.not_run(), &mut read.record);
+            NotRun::mark(self.not_run(&[]), &mut read.record);
         }
         Ok(read)
     }
@@ -619,7 +648,7 @@ impl RunSteps {
                 RowSource::Run | RowSource::Promoted(_) => {}
             }
         }
-        totals.not_run_calls = self.not_run().len() as u64;
+        totals.not_run_calls = self.not_run(&[]).len() as u64;
         totals
             .cost
             .extend(self.index.costs(&self.prices).map(|(_, cost)| cost));

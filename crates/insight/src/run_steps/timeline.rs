@@ -54,18 +54,18 @@ struct Item {
 }
 
 impl Timeline {
-    /// The rows of what is in the index, in the `order` of the projection, and of what is in flight. `is_open` says that the run has not ended: without a
-    /// root, a row takes the place of the run then.
+    /// The rows of what is in the index, in the `order` of the projection, and of what is in flight. Where it `may_lack_root`,
+    /// as of a run that has not ended, a row takes the place of a root that is missing.
     pub(super) fn new(
         index: &LogIndex,
         order: Vec<RecordSource>,
         in_flight: &[StartedSpan],
-        is_open: bool,
+        may_lack_root: bool,
     ) -> Self {
         let promoted: Vec<PromotedRecord> = index.promoted().collect();
         let mut items = in_time(index, order, in_flight);
         let has_root = items.first().is_some_and(|item| item.number == 0);
-        let is_run_missing = is_open && !items.iter().any(|item| is_root(index, item.source));
+        let is_run_missing = may_lack_root && !items.iter().any(|item| is_root(index, item.source));
         if is_run_missing && !has_root {
             let run = Item {
                 source: RowSource::Run,

@@ -9,23 +9,23 @@ use super::super::run::columns::encode;
 use super::super::viewer::Viewer;
 use super::request::{Query, RunId};
 
-/// Rows in one answer; a run has no more.
-const MAX_ROWS: usize = u32::MAX as usize;
+const CONTENT_TYPE: &str = "application/octet-stream";
 
-/// The columns of a run: of every row, of the first ones, or of those that changed since an offset of its log.
+/// The columns of a run: of every row, of those at the beginning of its log, or of those that changed since an offset of it.
 pub(crate) async fn columns(
     State(viewer): State<Viewer>,
     id: RunId,
     query: Query,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let limit = query.limit("limit", MAX_ROWS, MAX_ROWS)?;
+    if query.flag("beginning")? {
+        let encoded = viewer.read(move |viewer| viewer.runs().with_beginning(id.0, |run| Ok(encode(run, 0))));
+        return Ok(bytes_response(CONTENT_TYPE, encoded.await?));
+    }
     let since = query.number("since")?;
     let answer = viewer.answer_of_run(id.0, headers, move |run| {
-        let rows = run.steps.timeline.rows.len();
         let first = since.map_or(0, |offset| run.first_change(offset));
-        let wanted = first..first.saturating_add(limit).min(rows);
-        Ok(bytes_response("application/octet-stream", encode(run, wanted)))
+        Ok(bytes_response(CONTENT_TYPE, encode(run, first)))
     });
     answer.await
 }

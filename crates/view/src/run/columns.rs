@@ -3,7 +3,6 @@
 //! `docs/the-viewer.md` tells the layout.
 
 use std::collections::HashMap;
-use std::ops::Range;
 
 use tracer_sdk::format::{EventType, Timestamp};
 
@@ -85,10 +84,9 @@ pub(crate) fn microseconds(value: i64) -> f64 {
     value as f64
 }
 
-/// The columns of these rows.
-pub(crate) fn encode(run: &OpenRun, wanted: Range<usize>) -> Vec<u8> {
-    let first = wanted.start;
-    let rows = run.steps.timeline.rows.get(wanted).unwrap_or_default();
+/// The columns of the rows from a number on.
+pub(crate) fn encode(run: &OpenRun, first: usize) -> Vec<u8> {
+    let rows = run.steps.timeline.rows.get(first..).unwrap_or_default();
     let started = run
         .steps
         .started()
@@ -160,12 +158,10 @@ fn cells(run: &OpenRun, row: &TimelineRow, started: Timestamp, names: &mut NameT
         RowSource::Run => {
             cells.kind = StepKind::Run;
             cells.name = names.number(display_name(run.name()));
-            cells.duration_us = if run.steps.status.is_open() {
-                IN_FLIGHT_DURATION
-            } else {
-                f64::NAN
-            };
-            cells.flags |= IN_FLIGHT;
+            if run.steps.status.is_open() {
+                cells.duration_us = IN_FLIGHT_DURATION;
+                cells.flags |= IN_FLIGHT;
+            }
         }
         RowSource::Span(position) => {
             let Some(span) = run.steps.index.span(position as usize) else {

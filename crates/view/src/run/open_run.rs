@@ -9,6 +9,9 @@ use tracer_sdk::prices::Prices;
 
 use super::stamp::RunStamp;
 
+/// Bytes of a log that are read in a hundredth of a second.
+const BEGINNING_BYTES: u64 = 1024 * 1024;
+
 /// An opened run.
 #[derive(Debug)]
 pub(crate) struct OpenRun {
@@ -25,6 +28,15 @@ impl OpenRun {
             // Stamped before it is read: a change in between is found the next time.
             stamp: RunStamp::of(&directory.path),
             steps: RunSteps::open(directory, prices),
+            origin: None,
+        }
+    }
+
+    /// The beginning of the run in a directory.
+    pub(crate) fn read_beginning(directory: RunDirectory, prices: Prices) -> Self {
+        Self {
+            stamp: RunStamp::of(&directory.path),
+            steps: RunSteps::read_beginning(directory, prices, BEGINNING_BYTES),
             origin: None,
         }
     }

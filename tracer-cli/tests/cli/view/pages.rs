@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::sandbox::{FIRST, SECOND, Sandbox, THIRD};
+use crate::sandbox::{FIRST, SECOND, Sandbox, THIRD, meta, spans};
 
 use super::client::{Response, Viewer};
 
@@ -41,6 +41,32 @@ fn pages_embed_data_and_escape_names() {
         assert!(page.header("content-type").unwrap().starts_with("text/html"));
         assert!(!page.text().contains("alert(1)</"), "{}", page.text());
     }
+}
+
+#[test]
+fn a_large_run_shows_its_beginning_at_once() {
+    let sandbox = Sandbox::new();
+    let log = spans(FIRST, "agent", 1, "ok");
+    let (first, rest) = log.split_once('\n').unwrap();
+    let blank = format!("{}\n", " ".repeat(999)).repeat(9_000);
+    let log = format!("{first}\n{blank}{rest}");
+    sandbox.files(FIRST, &meta(FIRST, "agent", 1, "ok").to_string(), &log);
+    let viewer = Viewer::start(&sandbox);
+    let first = data(&viewer.get(&format!("/r/{FIRST}")));
+    assert!(first["overview"].is_null());
+    let names: Vec<&Value> = first["rows"]["rows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| &row["name"])
+        .collect();
+    assert_eq!(names, ["agent", "search_kb"]);
+    assert_eq!(first["rows"]["rows"][0]["in_flight"], false);
+    let rows = |query: &str| {
+        let columns = viewer.get(&format!("/api/runs/{FIRST}/columns{query}"));
+        u32::from_le_bytes(columns.body[8..12].try_into().unwrap())
+    };
+    assert_eq!((rows("?beginning=true"), rows("")), (2, 3));
 }
 
 #[test]
