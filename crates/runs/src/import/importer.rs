@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::error::ImportError;
-use super::rules::{IMPORTED, ImportRules, UNFINISHED_ENDING};
 use super::writer::{RunPhase, RunWriter};
 use crate::{Liveness, probe_liveness, read_live_file};
 use tracer_format::{
-    LIVE_FILE, LOCK_FILE, META_FILE, RecordedStatus, TRANSCRIPT_KEY, Timestamp, TraceId, TranscriptOrigin,
+    LIVE_FILE, LOCK_FILE, META_FILE, RUNS_FOLDER, RecordedStatus, TRANSCRIPT_KEY, Timestamp, TraceId,
+    TranscriptOrigin,
 };
 use tracer_sdk::disk::ForeignLimits;
 use tracer_sdk::disk::MetaText;
@@ -18,10 +18,20 @@ use tracer_sdk::disk::Redactor;
 use tracer_sdk::disk::{Disk, FileSystem, OpenFile, OpenMode};
 use tracer_sdk::settings::Settings;
 
+/// The folder of traces that may become a run, next to the folder of the runs.
+const STAGING_FOLDER: &str = "staging";
+/// The ending of the file there whose name is that of a run which has not ended.
+const UNFINISHED_ENDING: &str = "run";
+/// The additive key of `meta.json` that every imported run has.
+pub(super) const IMPORTED: &str = "imported";
+
 /// Destination of other programs' runs, with the rules of their import.
 #[derive(Debug, Clone)]
 pub struct Importer {
-    pub(super) inner: Arc<ImportRules>,
+    pub(super) file_system: Arc<dyn FileSystem>,
+    data_directory: PathBuf,
+    pub(super) redactor: Arc<Redactor>,
+    pub(super) limits: ForeignLimits,
 }
 
 /// Lock of the process that continues what others left; dropping it unlocks.
@@ -49,39 +59,27 @@ impl Importer {
 
     pub(crate) fn on(settings: &Settings, file_system: Arc<dyn FileSystem>) -> Self {
         Self {
-            inner: Arc::new(ImportRules {
-                file_system,
-                data_directory: settings.data_dir.clone(),
-                redactor: Redactor::of_process(settings),
-                limits: ForeignLimits {
-                    max_message_bytes: settings.max_message_bytes,
-                    omits_content: false,
-                },
-            }),
+            file_system,
+            data_directory: settings.data_dir.clone(),
+            redactor: Redactor::of_process(settings),
+            limits: ForeignLimits {
+                max_message_bytes: settings.max_message_bytes,
+                omits_content: false,
+            },
         }
     }
 
     /// Keeps shapes, sizes, names and numbers, but no texts.
     #[must_use]
-    pub fn without_content(self) -> Self {
-        let rules = &self.inner;
-        Self {
-            inner: Arc::new(ImportRules {
-                file_system: Arc::clone(&rules.file_system),
-                data_directory: rules.data_directory.clone(),
-                redactor: Arc::clone(&rules.redactor),
-                limits: ForeignLimits {
-                    omits_content: true,
-                    ..rules.limits
-                },
-            }),
-        }
+    pub fn without_content(mut self) -> Self {
+        self.limits.omits_content = true;
+        self
     }
 
     /// The arguments of a program without the values of secret-like options.
     #[must_use]
     pub fn redact_arguments(&self, arguments: impl IntoIterator<Item = String>) -> Vec<String> {
-        self.inner.redactor.arguments(arguments)
+        self.redactor.arguments(arguments)
     }
 
     /// Begins to collect spans that are not yet known to be a run.
@@ -90,13 +88,12 @@ impl Importer {
     ///
     /// [`ImportError::Io`]: its folder cannot be made.
     pub fn stage(&self, trace_id: TraceId) -> Result<RunWriter, ImportError> {
-        let directory = self.inner.staging().join(trace_id.to_string());
-        self.inner
-            .file_system
+        let directory = self.staging().join(trace_id.to_string());
+        self.file_system
             .create_directories(&directory)
             .map_err(ImportError::at(&directory))?;
         Ok(RunWriter::new(
-            Arc::clone(&self.inner),
+            self.clone(),
             trace_id,
             directory,
             RunPhase::Staged,
@@ -114,7 +111,7 @@ impl Importer {
         name: &str,
         started_at: Timestamp,
     ) -> Result<RunWriter, ImportError> {
-        let directory = self.inner.runs().join(trace_id.to_string());
+        let directory = self.runs().join(trace_id.to_string());
         if directory.symlink_metadata().is_ok() {
             let exists = io::Error::from(io::ErrorKind::AlreadyExists);
             return Err(ImportError::at(&directory)(exists));
@@ -133,14 +130,14 @@ impl Importer {
     /// [`ImportError::NotImported`] when the run's own program recorded it here, [`ImportError::RunActive`] when another
     /// process writes it, and what reading it can fail with.
     pub fn resume(&self, trace_id: TraceId) -> Result<Option<RunWriter>, ImportError> {
-        let directory = self.inner.runs().join(trace_id.to_string());
+        let directory = self.runs().join(trace_id.to_string());
         if directory.symlink_metadata().is_ok() {
             return self.resume_run(trace_id, directory).map(Some);
         }
-        let directory = self.inner.staging().join(trace_id.to_string());
+        let directory = self.staging().join(trace_id.to_string());
         if directory.symlink_metadata().is_ok() {
             self.clean_staged(&directory)?;
-            let mut staged = RunWriter::new(Arc::clone(&self.inner), trace_id, directory, RunPhase::Staged);
+            let mut staged = RunWriter::new(self.clone(), trace_id, directory, RunPhase::Staged);
             staged.read_known()?;
             return Ok(Some(staged));
         }
@@ -160,8 +157,8 @@ impl Importer {
     /// ```
     #[must_use]
     pub fn transcript(&self, trace_id: TraceId) -> Option<TranscriptOrigin> {
-        let path = self.inner.runs().join(trace_id.to_string()).join(META_FILE);
-        let text = self.inner.file_system.read_whole(&path).ok()?;
+        let path = self.runs().join(trace_id.to_string()).join(META_FILE);
+        let text = self.file_system.read_whole(&path).ok()?;
         MetaText::parse(&text).ok()?.get(TRANSCRIPT_KEY)
     }
 
@@ -171,7 +168,7 @@ impl Importer {
         refuse_recorded(directory)?;
         for file in [META_FILE, LOCK_FILE] {
             let path = directory.join(file);
-            match self.inner.file_system.remove(&path) {
+            match self.file_system.remove(&path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
                     return Err(ImportError::at(&path)(error));
                 }
@@ -182,14 +179,12 @@ impl Importer {
     }
 
     fn resume_run(&self, trace_id: TraceId, directory: PathBuf) -> Result<RunWriter, ImportError> {
-        let file_system = &self.inner.file_system;
+        let file_system = &self.file_system;
         let path = directory.join(META_FILE);
         let meta = match file_system.read_whole(&path) {
             Ok(text) => Some(MetaText::parse(&text).map_err(|_| ImportError::NotImported)?),
             // Its process died before it could describe the run.
-            Err(error) if error.kind() == io::ErrorKind::NotFound && self.inner.is_unfinished(trace_id) => {
-                None
-            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound && self.is_unfinished(trace_id) => None,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(ImportError::NotImported),
             Err(error) => return Err(ImportError::at(&path)(error)),
         };
@@ -205,14 +200,14 @@ impl Importer {
         };
         if phase == RunPhase::Running {
             refuse_recorded(&directory)?;
-            self.inner.mark_unfinished(trace_id)?;
-        } else if self.inner.is_unfinished(trace_id) {
+            self.mark_unfinished(trace_id)?;
+        } else if self.is_unfinished(trace_id) {
             // Its process died after the last thing that it had to write.
             for file in [LIVE_FILE, LOCK_FILE] {
                 let _ = file_system.remove(&directory.join(file));
             }
         }
-        let mut run = RunWriter::new(Arc::clone(&self.inner), trace_id, directory, phase);
+        let mut run = RunWriter::new(self.clone(), trace_id, directory, phase);
         run.read_known()?;
         if let Some(meta) = &meta {
             run.remember(meta);
@@ -230,7 +225,7 @@ impl Importer {
     ///
     /// [`ImportError::Io`] when the folder cannot be read.
     pub fn unfinished(&self) -> Result<Vec<Unfinished>, ImportError> {
-        let staging = self.inner.staging();
+        let staging = self.staging();
         let entries = match fs::read_dir(&staging) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             entries => entries.map_err(ImportError::at(&staging))?,
@@ -261,9 +256,9 @@ impl Importer {
     ///
     /// [`ImportError::Io`]: the file of the lock cannot be opened or locked.
     pub fn lock_staging(&self) -> Result<Option<StagingLock>, ImportError> {
-        let staging = self.inner.staging();
+        let staging = self.staging();
         let path = staging.join(LOCK_FILE);
-        let file_system = &self.inner.file_system;
+        let file_system = &self.file_system;
         let locked = file_system
             .create_directories(&staging)
             .and_then(|()| file_system.open(&path, OpenMode::Append))
@@ -275,15 +270,44 @@ impl Importer {
         }
     }
 
-    /// Clears the mark of an unfinished run that nothing is left of.
+    /// Clears the mark of an unfinished run that has ended, or that nothing is left of.
     pub fn forget_unfinished(&self, trace_id: TraceId) {
-        self.inner.forget_unfinished(trace_id);
+        // One that stays names a run that has ended, which the next process finds and takes away.
+        let _ = self.file_system.remove(&self.unfinished_file(trace_id));
+    }
+
+    /// Notes that a run has not ended, so that the next process finds it without reading all runs.
+    pub(super) fn mark_unfinished(&self, trace_id: TraceId) -> Result<(), ImportError> {
+        let path = self.unfinished_file(trace_id);
+        let create = || self.file_system.open(&path, OpenMode::Append).map(drop);
+        create()
+            .or_else(|_| {
+                self.file_system.create_directories(&self.staging())?;
+                create()
+            })
+            .map_err(ImportError::at(&path))
+    }
+
+    fn is_unfinished(&self, trace_id: TraceId) -> bool {
+        self.unfinished_file(trace_id).symlink_metadata().is_ok()
+    }
+
+    fn unfinished_file(&self, trace_id: TraceId) -> PathBuf {
+        self.staging().join(format!("{trace_id}.{UNFINISHED_ENDING}"))
+    }
+
+    pub(super) fn runs(&self) -> PathBuf {
+        self.data_directory.join(RUNS_FOLDER)
+    }
+
+    fn staging(&self) -> PathBuf {
+        self.data_directory.join(STAGING_FOLDER)
     }
 
     /// The data directory.
     #[must_use]
     pub fn data_directory(&self) -> &Path {
-        &self.inner.data_directory
+        &self.data_directory
     }
 }
 

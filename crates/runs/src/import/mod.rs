@@ -8,7 +8,6 @@
 mod encoder;
 mod error;
 mod importer;
-mod rules;
 mod scan;
 mod writer;
 

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::encoder::{encode, run_name};
 use super::error::ImportError;
-use super::rules::{IMPORTED, ImportRules};
+use super::importer::{IMPORTED, Importer};
 use super::scan::{self, KnownSpan, KnownSpans, LogShape};
 use crate::{RunReader, Strictness, count_records, spans_to_events};
 use tracer_format::meta::COUNTS_EXACT;
@@ -122,7 +122,7 @@ struct ImportedMeta {
 /// [`Importer::resume`](super::Importer::resume) continues it.
 #[derive(Debug)]
 pub struct RunWriter {
-    rules: Arc<ImportRules>,
+    importer: Importer,
     trace_id: TraceId,
     directory: PathBuf,
     phase: RunPhase,
@@ -142,15 +142,10 @@ pub struct RunWriter {
 }
 
 impl RunWriter {
-    pub(super) fn new(
-        rules: Arc<ImportRules>,
-        trace_id: TraceId,
-        directory: PathBuf,
-        phase: RunPhase,
-    ) -> Self {
-        let log = open_log(&rules, &directory);
+    pub(super) fn new(importer: Importer, trace_id: TraceId, directory: PathBuf, phase: RunPhase) -> Self {
+        let log = open_log(&importer, &directory);
         Self {
-            rules,
+            importer,
             trace_id,
             directory,
             phase,
@@ -170,7 +165,7 @@ impl RunWriter {
     }
 
     fn file_system(&self) -> Arc<dyn FileSystem> {
-        Arc::clone(&self.rules.file_system)
+        Arc::clone(&self.importer.file_system)
     }
 
     /// Makes the run visible: `.live` for as long as this process records it, and then its `meta.json`: without the
@@ -231,7 +226,7 @@ impl RunWriter {
 
     /// Notes that the run has not ended.
     fn mark_unfinished(&self) -> Result<(), ImportError> {
-        self.rules.mark_unfinished(self.trace_id)
+        self.importer.mark_unfinished(self.trace_id)
     }
 
     /// Marks a run that has begun as a fork of another one, for as long as it exists.
@@ -345,7 +340,6 @@ impl RunWriter {
         if self.phase == RunPhase::Running {
             self.wake()?;
         }
-        let rules = Arc::clone(&self.rules);
         let is_late = self.phase == RunPhase::Completed;
         let mut appended = Appended::default();
         let mut lost = None;
@@ -373,8 +367,8 @@ impl RunWriter {
                 self.trace_id,
                 &span.record,
                 is_late,
-                rules.limits,
-                &rules.redactor,
+                self.importer.limits,
+                &self.importer.redactor,
             );
             self.imported.shortened_spans += u64::from(is_shortened);
             lost = lost.or(self.log.append(&line).lost);
@@ -416,9 +410,9 @@ impl RunWriter {
 
     /// Makes a run of what was staged, whatever its first span says about its start.
     pub(super) fn promote_at(&mut self, name: &str, started_at: Timestamp) -> Result<(), ImportError> {
-        let runs = self.rules.runs();
+        let runs = self.importer.runs();
         let directory = runs.join(self.trace_id.to_string());
-        (self.name, self.started_at) = (run_name(name, &self.rules.redactor), started_at);
+        (self.name, self.started_at) = (run_name(name, &self.importer.redactor), started_at);
         // It has its lock when it becomes visible, so that a kill at this moment leaves no run that seems to be running.
         self.wake()?;
         self.mark_unfinished()?;
@@ -440,7 +434,7 @@ impl RunWriter {
         if let Some(live) = &mut self.live {
             live.moved_to(&directory);
         }
-        self.log = open_log(&self.rules, &directory);
+        self.log = open_log(&self.importer, &directory);
         (self.directory, self.phase) = (directory, RunPhase::Running);
         self.wake()
     }
@@ -565,7 +559,6 @@ impl RunWriter {
     pub fn rewrite(&mut self, mut change: impl FnMut(&mut SpanRecord) -> bool) -> Result<(), ImportError> {
         /// Size of one write, in bytes.
         const CHUNK: usize = 256 * 1024;
-        let rules = Arc::clone(&self.rules);
         let file_system = self.file_system();
         let target = self.directory.join(SPANS_FILE);
         let temporary = self
@@ -581,7 +574,7 @@ impl RunWriter {
         let mut file = file_system
             .open(&temporary, OpenMode::New)
             .map_err(ImportError::at(&temporary))?;
-        let fingerprints = &self.known.spans;
+        let (importer, fingerprints) = (&self.importer, &self.known.spans);
         let trace_id = self.trace_id;
         let read = self.for_each_span(|mut span| {
             if outcome.is_err() || !change(&mut span) {
@@ -593,8 +586,8 @@ impl RunWriter {
                 trace_id,
                 &span,
                 false,
-                rules.limits,
-                &rules.redactor,
+                importer.limits,
+                &importer.redactor,
             );
             lines.extend_from_slice(&line);
             let fingerprint = fingerprints
@@ -617,7 +610,7 @@ impl RunWriter {
             let _ = file_system.remove(&temporary);
             return Err(error);
         }
-        self.log = open_log(&rules, &self.directory);
+        self.log = open_log(&self.importer, &self.directory);
         self.known = known;
         Ok(())
     }
@@ -651,7 +644,7 @@ impl RunWriter {
         }
         self.live = None;
         self.phase = RunPhase::Completed;
-        self.rules.forget_unfinished(self.trace_id);
+        self.importer.forget_unfinished(self.trace_id);
         Ok(())
     }
 
@@ -685,7 +678,7 @@ impl RunWriter {
         name: &str,
         warnings: impl FnOnce(&mut RunReader) -> Vec<ImportedSpan>,
     ) -> Result<(), ImportError> {
-        let name = run_name(name, &self.rules.redactor);
+        let name = run_name(name, &self.importer.redactor);
         let before = self.log.length_now();
         let mut run = RunReader::open(&self.directory, Strictness::Lenient)?;
         let mut counts = run.counts();
@@ -716,13 +709,13 @@ impl RunWriter {
 
 /// A log whose lines wait until [`SpanLog::flush_or_lose`], so that the spans of a request are one write. Another process
 /// may share it.
-fn open_log(rules: &ImportRules, directory: &Path) -> SpanLog {
+fn open_log(importer: &Importer, directory: &Path) -> SpanLog {
     let batch = Batch {
         max_spans: usize::MAX,
         max_delay: Duration::MAX,
     };
     let mut log = SpanLog::new(
-        Arc::clone(&rules.file_system),
+        Arc::clone(&importer.file_system),
         directory.join(SPANS_FILE),
         Some(batch),
     );
@@ -743,7 +736,6 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::import::Importer;
     use tracer_sdk::settings::Settings;
     use tracer_sdk::testing::capture;
 
