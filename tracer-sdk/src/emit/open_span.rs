@@ -616,7 +616,6 @@ impl SpanPlace {
             is_holder: self.event_type != EventType::LlmCall,
             is_named: false,
             has_stand_in: false,
-            is_counted: false,
             outlives_run: false,
             #[cfg(feature = "tracing")]
             is_library: content.library.is_some(),

@@ -26,10 +26,8 @@ pub(crate) struct OpenEntry {
     pub(crate) is_holder: bool,
     /// A span in the file names it as its parent.
     pub(crate) is_named: bool,
-    /// A span under its ID is in the file in its place.
+    /// A span under its ID is in the file in its place, and the call that it is was counted with that.
     pub(crate) has_stand_in: bool,
-    /// The call that it is was counted with its stand-in.
-    pub(crate) is_counted: bool,
     /// It was open when its run ended.
     pub(crate) outlives_run: bool,
     /// A library opened it, and not a recorder.

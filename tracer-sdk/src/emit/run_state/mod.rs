@@ -465,15 +465,11 @@ impl RunState {
         if open.as_ref().is_some_and(|entry| entry.outlives_run) {
             files.late.finish();
         }
-        let is_counted = open.as_ref().is_some_and(|entry| entry.is_counted);
-        let counted_as = if is_counted {
-            EventType::Unknown
-        } else {
-            span.event_type
-        };
+        let mut counted_as = span.event_type;
         if open.is_some_and(|entry| entry.has_stand_in) {
-            // Its ID is taken by the stand-in, whose place readers give it.
+            // Its ID is taken by the stand-in, whose place readers give it, and which was counted.
             span.parent = std::mem::replace(&mut span.id, self.new_span_id());
+            counted_as = EventType::Unknown;
         }
         draft.flag(names::AFTER_END);
         self.write_span_line(line, &span, draft);
@@ -498,7 +494,7 @@ impl RunState {
     fn write_stand_ins(&self, files: &mut RunFiles, id: SpanId, now: Timestamp) -> std::io::Result<()> {
         let mut id = id;
         while let Some(entry) = files.open.get_mut(&id).filter(|entry| !entry.has_stand_in) {
-            (entry.has_stand_in, entry.is_counted) = (true, true);
+            entry.has_stand_in = true;
             let entry = entry.clone();
             root::write_unfinished(self, files, id, &entry, now)?;
             id = entry.parent;
