@@ -22,12 +22,13 @@ static MARKERS: Computed<[(Finder<'static>, u8); 2]> = Computed::new(|| {
     ]
 });
 
-const OPEN: u8 = 1;
-const REDACTED: u8 = 2;
-const TRUNCATED: u8 = 4;
-const PLACED_BY_GUESS: u8 = 8;
-const NAMES_SESSION: u8 = 16;
-const HAS_TAGS: u8 = 32;
+/// Marks of a span.
+pub(super) const OPEN: u8 = 1;
+pub(super) const REDACTED: u8 = 2;
+pub(super) const TRUNCATED: u8 = 4;
+pub(super) const PLACED_BY_GUESS: u8 = 8;
+pub(super) const NAMES_SESSION: u8 = 16;
+pub(super) const HAS_TAGS: u8 = 32;
 /// Stored for an unknown number.
 const UNKNOWN: u32 = u32::MAX;
 const NO_DURATION: u64 = u64::MAX;
@@ -49,28 +50,9 @@ impl SpanColumns {
         (self.duration != NO_DURATION).then_some(self.duration)
     }
 
-    pub(super) fn is_open(&self) -> bool {
-        self.marks & OPEN != 0
-    }
-
-    pub(super) fn is_redacted(&self) -> bool {
-        self.marks & REDACTED != 0
-    }
-
-    pub(super) fn is_truncated(&self) -> bool {
-        self.marks & TRUNCATED != 0
-    }
-
-    pub(super) fn names_session(&self) -> bool {
-        self.marks & NAMES_SESSION != 0
-    }
-
-    pub(super) fn has_tags(&self) -> bool {
-        self.marks & HAS_TAGS != 0
-    }
-
-    pub(super) fn is_placed_by_guess(&self) -> bool {
-        self.marks & PLACED_BY_GUESS != 0
+    /// Returns whether the span has one of the marks.
+    pub(super) fn has(&self, mark: u8) -> bool {
+        self.marks & mark != 0
     }
 
     pub(super) fn tokens_in(&self) -> Option<u32> {

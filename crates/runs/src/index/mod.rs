@@ -19,7 +19,7 @@ use crate::check::{self, Expectations, RootSpan, structure_problems};
 use crate::file::{self, OpenError};
 use crate::log::{IdTable, LineReader, LineStart, LogLine, LogLines, MAX_LINE_BYTES, Problems, read_at};
 use crate::record_error::RecordError;
-use columns::{Columns, SpanColumns};
+use columns::Columns;
 use tracer_format::parse::{IndexedAttributes, Location, ParsedSpan, parse_span, read_span};
 use tracer_format::project::{
     Ancestor, CallReport, Correlation, IndexEntry, JoinedCall, LinePlace, Rank, RecordHeader,
@@ -406,7 +406,10 @@ impl LogIndex {
     pub fn guessed_places(&self) -> u64 {
         let is_guess = |(at, entry): &(usize, &IndexEntry)| {
             self.correlation.is_placed_by_guess(entry.line())
-                || self.columns.get(*at).is_some_and(SpanColumns::is_placed_by_guess)
+                || self
+                    .columns
+                    .get(*at)
+                    .is_some_and(|columns| columns.has(columns::PLACED_BY_GUESS))
                     && self.correlation.is_reported_once(entry.line())
         };
         self.entries.iter().enumerate().filter(is_guess).count() as u64
@@ -416,7 +419,7 @@ impl LogIndex {
     #[must_use]
     pub fn span(&self, position: usize) -> Option<IndexedSpan> {
         let entry = self.entries.get(position)?;
-        let columns: &SpanColumns = self.columns.get(position)?;
+        let columns = self.columns.get(position)?;
         Some(IndexedSpan {
             span_id: entry.span_id(),
             parent_span_id: self.correlation.parent_of(entry.line(), entry.parent_span_id()),
@@ -426,11 +429,11 @@ impl LogIndex {
             outcome: entry.outcome(),
             is_leftover: entry.is_leftover(),
             is_joined: !self.correlation.repeats_of(entry.line()).is_empty(),
-            is_open: columns.is_open(),
-            names_session: columns.names_session(),
-            has_tags: columns.has_tags(),
-            is_redacted: columns.is_redacted(),
-            is_truncated: columns.is_truncated(),
+            is_open: columns.has(columns::OPEN),
+            names_session: columns.has(columns::NAMES_SESSION),
+            has_tags: columns.has(columns::HAS_TAGS),
+            is_redacted: columns.has(columns::REDACTED),
+            is_truncated: columns.has(columns::TRUNCATED),
             name: columns.name,
             signature: match entry.event_type() {
                 EventType::Unknown => 0,
