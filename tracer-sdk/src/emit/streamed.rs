@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use serde::Serialize;
 use serde_json::{Value, json};
 #[cfg(feature = "providers")]
 use tracer_providers::Vendor;
@@ -121,15 +120,6 @@ struct StreamedToolCall {
     arguments: String,
 }
 
-/// Content of a streamed answer.
-#[derive(Debug, PartialEq, Serialize)]
-#[serde(untagged)]
-pub(super) enum StreamedContent<'a> {
-    Text(&'a str),
-    /// A message with tool calls.
-    Message(Value),
-}
-
 impl StreamedAnswer {
     /// An answer whose first chunk took this long.
     pub(super) fn new(first_after: Duration) -> Self {
@@ -197,17 +187,15 @@ impl StreamedAnswer {
         self.left_out = 0;
     }
 
-    /// Returns the content so far; `None` when there is none.
-    pub(super) fn content(&self) -> Option<StreamedContent<'_>> {
+    /// Returns the content so far, a text or a message with tool calls; `None` when there is none.
+    pub(super) fn content(&self) -> Option<Value> {
         if self.calls.is_empty() {
-            return (!self.text.is_empty()).then_some(StreamedContent::Text(&self.text));
+            return (!self.text.is_empty()).then(|| self.text.as_str().into());
         }
         let text = (!self.text.is_empty()).then(|| json!({"type": "text", "content": self.text}));
         let calls = self.calls.values().map(StreamedToolCall::part);
         let parts: Vec<Value> = text.into_iter().chain(calls).collect();
-        Some(StreamedContent::Message(
-            json!({"role": "assistant", "parts": parts}),
-        ))
+        Some(json!({"role": "assistant", "parts": parts}))
     }
 }
 
