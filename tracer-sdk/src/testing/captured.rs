@@ -147,22 +147,6 @@ impl<R> Captured<R> {
     pub fn tree(&self) -> String {
         RecordTree::of(&self.records).to_string()
     }
-
-    /// The same with times: when each began, in milliseconds since the run's start, and how long it took.
-    ///
-    /// A capture's clock starts at 2026-01-01T00:00:00Z and moves by one millisecond whenever it is read, so these times
-    /// tell an order, and change when the SDK reads the clock more or less often.
-    ///
-    /// ```
-    /// use tracer_sdk::testing::capture;
-    ///
-    /// let captured = capture(|| tracer_sdk::tool_call("search").start()?.end());
-    /// assert!(captured.tree_with_times().starts_with("run captured"));
-    /// ```
-    #[must_use]
-    pub fn tree_with_times(&self) -> String {
-        RecordTree::of(&self.records).with_times().to_string()
-    }
 }
 
 /// Removes what saving left; what is not there, or cannot be removed, is no reason to fail.

@@ -1,11 +1,11 @@
 //! Records as a tree of lines.
 
 use std::collections::HashMap;
-use std::fmt::{self, Write};
+use std::fmt;
 
 use serde_json::Value;
 
-use tracer_format::{ErrorPayload, Payload, Record, RecordedStatus, StoredTime};
+use tracer_format::{ErrorPayload, Payload, Record, RecordedStatus};
 
 /// Number of characters of a value that are shown.
 const MAX_GIST: usize = 120;
@@ -17,7 +17,6 @@ pub(super) struct RecordTree<'a> {
     status: Option<RecordedStatus>,
     /// The records within each, by the ID of their parent, in the order of time.
     within: HashMap<&'a str, Vec<&'a Record>>,
-    with_times: bool,
 }
 
 impl<'a> RecordTree<'a> {
@@ -26,7 +25,6 @@ impl<'a> RecordTree<'a> {
             root: None,
             status: None,
             within: HashMap::new(),
-            with_times: false,
         };
         for record in records {
             match &record.payload {
@@ -39,11 +37,6 @@ impl<'a> RecordTree<'a> {
             }
         }
         tree
-    }
-
-    pub(super) fn with_times(mut self) -> Self {
-        self.with_times = true;
-        self
     }
 
     fn write_within(&self, parent: &Record, indent: &str, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -59,43 +52,20 @@ impl<'a> RecordTree<'a> {
             } else {
                 ("├─ ", "│  ")
             };
-            write!(out, "{indent}{branch}{}", line(record))?;
-            self.end_line(record, out)?;
+            writeln!(out, "{indent}{branch}{}", line(record))?;
             self.write_within(record, &format!("{indent}{further}"), out)?;
         }
         Ok(())
-    }
-
-    fn end_line(&self, record: &Record, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.with_times {
-            let start = self.root.map_or(record.ts.as_str(), |root| root.ts.as_str());
-            write!(out, " [+{} ms", milliseconds_between(start, &record.ts))?;
-            if let Some(duration) = record.duration_ms {
-                write!(out, ", {duration} ms")?;
-            }
-            out.write_char(']')?;
-        }
-        out.write_char('\n')
     }
 }
 
 impl fmt::Display for RecordTree<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(root) = self.root else { return Ok(()) };
-        write!(out, "run {}", root.name)?;
-        if self.status == Some(RecordedStatus::Error) {
-            out.write_str(" ✗")?;
-        }
-        self.end_line(root, out)?;
+        let has_failed = self.status == Some(RecordedStatus::Error);
+        let mark = if has_failed { " ✗" } else { "" };
+        writeln!(out, "run {}{mark}", root.name)?;
         self.write_within(root, "", out)
-    }
-}
-
-fn milliseconds_between(start: &str, end: &str) -> i64 {
-    let instant = |text: &str| text.parse::<StoredTime>().map(|time| time.instant());
-    match (instant(start), instant(end)) {
-        (Ok(start), Ok(end)) => end.microseconds_since(start) / 1_000,
-        _ => 0,
     }
 }
 
