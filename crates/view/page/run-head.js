@@ -21,7 +21,8 @@ export class RunHead {
   /** @param {RunModel} page */
   constructor(page) {
     const loading = make("div.run-head", null, make("h1", null, "Run ", page.id.slice(0, 8)));
-    this.element = make("div", { id: "run-head" }, loading);
+    const reading = page.hasBeginning && make("div.verdict", null, make("p", null, "Only the beginning has been read so far …"));
+    this.element = make("div", { id: "run-head" }, loading, reading);
     effect(() => {
       const { overview } = page;
       if (!overview) return;

@@ -159,7 +159,7 @@ export class RunModel {
     const { view, at, kinds, range } = this.route;
     // Anything else may lie anywhere in the run.
     if (this.hasBeginning && view === "steps" && !at && kinds.length === 0 && !range) {
-      const first = await Promise.race([columnsOf(this.id, { beginning: true }).catch(() => all), all]);
+      const first = await Promise.race([columnsOf(this.id, { beginning: "true" }).catch(() => all), all]);
       if (first.length > 0) this.columns = first;
     }
     const columns = await all;
@@ -271,7 +271,7 @@ export function nextTask() {
 
 /**
  * @param {string} id
- * @param {{ limit?: number, since?: number }} [part]
+ * @param {{ beginning?: "true", since?: number }} [part]
  * @param {Columns | null} [before] the rows that are known
  */
 export async function columnsOf(id, part = {}, before = null) {
