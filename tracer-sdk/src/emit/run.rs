@@ -60,10 +60,11 @@ pub fn traced_run(name: impl Into<Cow<'static, str>>) -> RunGuard {
 #[must_use = "a `Run` only describes a run: call `.start()`, `.try_in_scope(..)` or `.try_instrument(..)`"]
 #[derive(Debug, Clone)]
 pub struct Run {
-    site: Site,
-    config: Config,
-    tags: GivenTags,
-    file_system: Option<Arc<dyn FileSystem>>,
+    pub(super) site: Site,
+    pub(super) config: Config,
+    pub(super) tags: GivenTags,
+    /// Another one than the machine's own.
+    pub(super) file_system: Option<Arc<dyn FileSystem>>,
 }
 
 impl Run {
@@ -82,9 +83,13 @@ impl Run {
     pub fn new(name: impl Into<Cow<'static, str>>) -> Self {
         let caller = Location::caller();
         let site = Site::new(Some(name.into()), caller.file(), "", caller.line());
+        Self::at(site, Config::new())
+    }
+
+    pub(super) fn at(site: Site, config: Config) -> Self {
         Self {
             site,
-            config: Config::new(),
+            config,
             tags: GivenTags::default(),
             file_system: None,
         }
@@ -166,7 +171,7 @@ impl Run {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn start(self) -> RunGuard {
-        let scope = Scope::run_with(&self.site, &self.config, &self.tags, self.file_system.as_ref());
+        let scope = Scope::run_as(&self);
         // The program's allocator may record that the settings go.
         let _recording = RecordingGuard::mark();
         let Self {
@@ -228,7 +233,7 @@ impl Run {
         F: Future<Output = Result<T, E>>,
         E: fmt::Display,
     {
-        let scope = Scope::run_with(&self.site, &self.config, &self.tags, self.file_system.as_ref());
+        let scope = Scope::run_as(&self);
         let (observer, site) = (scope.clone(), self.site);
         let observe = move |scope: &Scope, result: &Result<T, E>| observe(scope, &site, result);
         Traced::new(scope, Observed::new(observer, future, |_| None, observe))
@@ -247,10 +252,7 @@ impl Run {
     /// # Ok(()) }
     /// ```
     pub fn instrument<F: Future>(self, future: F) -> Traced<F> {
-        Traced::new(
-            Scope::run_with(&self.site, &self.config, &self.tags, self.file_system.as_ref()),
-            future,
-        )
+        Traced::new(Scope::run_as(&self), future)
     }
 }
 

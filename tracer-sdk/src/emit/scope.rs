@@ -9,17 +9,16 @@ use serde::Serialize;
 use super::context::{Context, ContextGuard};
 use super::conventions::CANCELLED;
 use super::error::ErrorInfo;
-use super::given_tags::GivenTags;
 use super::open_span::{EndTime, OnDrop, OpenSpan, SpanEditor};
 use super::panic::{FrameNames, PanicWatch, forget};
 use super::recording::{self, RecordingGuard};
+use super::run::Run;
 use super::run_state::RunState;
 use super::site::Site;
 use super::start::{Started, start_run};
 use crate::guardrails::{GuardrailExceeded, Guardrails};
 use crate::process::OwnLock;
 use crate::settings::Config;
-use crate::write::files::{Disk, FileSystem};
 use tracer_format::names::{self, Name};
 use tracer_format::{EventType, Tags, Usage};
 
@@ -55,16 +54,11 @@ impl Scope {
     #[must_use]
     pub fn run(site: &Site, guardrails: Guardrails) -> Self {
         let config = Config::new().guardrails(guardrails);
-        Self::run_with(site, &config, &GivenTags::default(), None)
+        Self::run_as(&Run::at(site.clone(), config))
     }
 
-    /// The same with settings and tags, and with another file system than the machine's own.
-    pub(crate) fn run_with(
-        site: &Site,
-        config: &Config,
-        tags: &GivenTags,
-        file_system: Option<&Arc<dyn FileSystem>>,
-    ) -> Self {
+    /// The same as it is described.
+    pub(super) fn run_as(run: &Run) -> Self {
         let Some(recording) = RecordingGuard::enter_or_count() else {
             return Self::default();
         };
@@ -72,28 +66,31 @@ impl Scope {
         recording::take_dropped();
         // A thread may still be within a run that has ended; what starts now is a run of its own.
         if let Some(context) = Context::of_thread().filter(|context| !context.run.has_ended()) {
-            let mut span = OpenSpan::under(context, EventType::Unknown, site.span_name());
-            tag(&mut span, tags.in_code());
+            let mut span = OpenSpan::under(context, EventType::Unknown, run.site.span_name());
+            tag(&mut span, run.tags.in_code());
             drop(recording);
             return Self::open(span);
         }
-        let file_system = file_system.map_or_else(|| Arc::new(Disk) as Arc<dyn FileSystem>, Arc::clone);
-        match start_run(site, config, tags, &file_system) {
+        match start_run(run, Duration::ZERO) {
             Some(Started::Own(run)) => Self::of_run(run),
-            Some(Started::Joined { run, parent, name }) => {
+            Some(Started::Joined {
+                run: joined,
+                parent,
+                name,
+            }) => {
                 let context = Context {
-                    run: Arc::clone(&run),
+                    run: Arc::clone(&joined),
                     span: parent,
                     branch: parent,
                     inferred: false,
                 };
                 let mut span = OpenSpan::under(context, EventType::Unknown, &name);
-                tag(&mut span, tags.in_code());
+                tag(&mut span, run.tags.in_code());
                 drop(recording);
                 // Structure is never refused.
                 let span = span.start(OnDrop::Discard).unwrap_or_default();
                 span.context()
-                    .map(|context| Self::new(context, Some(run), span))
+                    .map(|context| Self::new(context, Some(joined), span))
                     .unwrap_or_default()
             }
             None => Self::default(),

@@ -10,9 +10,9 @@ use std::time::Duration;
 use super::clock::RunClock;
 use super::environment::{self, ProgramFacts};
 use super::flusher;
-use super::given_tags::GivenTags;
 use super::ids::{SpanIds, new_trace_id};
 use super::panic_hook::install_hook;
+use super::run::Run;
 #[cfg(feature = "prices")]
 use super::run_costs::RunCosts;
 use super::run_state::{RunPlace, RunState, registry};
@@ -24,8 +24,8 @@ use crate::prices::Prices;
 use crate::redact::Redactor;
 #[cfg(feature = "prices")]
 use crate::settings::Sources;
-use crate::settings::{self, BATCH_INTERVAL, BATCH_SPANS, Config, Flush, Settings};
-use crate::write::files::FileSystem;
+use crate::settings::{self, BATCH_INTERVAL, BATCH_SPANS, Flush, Settings};
+use crate::write::files::{Disk, FileSystem};
 use crate::write::log::Batch;
 use crate::write::run_files::{RunConstants, RunFiles};
 use tracer_format::parse::{MAX_META_BYTES, read_meta};
@@ -48,25 +48,9 @@ pub(crate) enum Started {
     },
 }
 
-/// Begins a run; `None` when recording is off.
-pub(crate) fn start_run(
-    site: &Site,
-    config: &Config,
-    tags: &GivenTags,
-    file_system: &Arc<dyn FileSystem>,
-) -> Option<Started> {
-    start_run_since(site, config, tags, file_system, Duration::ZERO)
-}
-
-/// Begins a run whose work began a while ago.
-pub(crate) fn start_run_since(
-    site: &Site,
-    config: &Config,
-    tags: &GivenTags,
-    file_system: &Arc<dyn FileSystem>,
-    ago: Duration,
-) -> Option<Started> {
-    let (settings, problems) = settings::load(config);
+/// Begins a run whose work began a while ago; `None` when recording is off.
+pub(crate) fn start_run(run: &Run, ago: Duration) -> Option<Started> {
+    let (settings, problems) = settings::load(&run.config);
     if let Some(problem) = problems.first() {
         warn_once(problem);
     }
@@ -75,7 +59,7 @@ pub(crate) fn start_run_since(
     }
     install_hook();
     let redactor = Redactor::of_process(&settings);
-    let name = redactor.text(&run_name(site)).into_owned();
+    let name = redactor.text(&run_name(&run.site)).into_owned();
     let parent = parent_process_span().filter(|parent| is_recorded_in(&settings, parent));
     let (clock, ids) = (RunClock::started(ago), SpanIds::new());
     let (trace_id, root_id) = match &parent {
@@ -90,12 +74,14 @@ pub(crate) fn start_run_since(
         tags: match &parent {
             // The root is the other process's.
             Some(_) => Tags::default(),
-            None => redactor.tags(&tags.with_environment()),
+            None => redactor.tags(&run.tags.with_environment()),
         },
         joined: parent.is_some(),
         #[cfg(feature = "prices")]
         costs: prices(&settings).map(RunCosts::new),
     };
+    let file_system = run.file_system.as_ref();
+    let file_system = file_system.map_or_else(|| Arc::new(Disk) as Arc<dyn FileSystem>, Arc::clone);
     let run = open_run(place, clock, ids, redactor, &settings, file_system);
     registry::add(&run);
     if run.is_batched() {
@@ -135,7 +121,14 @@ pub(crate) fn start_captured_run(
             .max_cost_usd
             .map(|_| RunCosts::new(Prices::default())),
     };
-    open_run(place, RunClock::counted(), ids, redactor, settings, file_system)
+    open_run(
+        place,
+        RunClock::counted(),
+        ids,
+        redactor,
+        settings,
+        Arc::clone(file_system),
+    )
 }
 
 fn open_run(
@@ -144,7 +137,7 @@ fn open_run(
     ids: SpanIds,
     redactor: Arc<Redactor>,
     settings: &Settings,
-    file_system: &Arc<dyn FileSystem>,
+    file_system: Arc<dyn FileSystem>,
 ) -> Arc<RunState> {
     let identity = RunConstants {
         trace_id: place.trace_id,
@@ -152,7 +145,7 @@ fn open_run(
         started_at: clock.started_at(),
     };
     let files = RunFiles::new(
-        Arc::clone(file_system),
+        file_system,
         &settings.data_dir,
         identity,
         batch(settings),

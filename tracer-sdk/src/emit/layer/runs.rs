@@ -12,16 +12,15 @@ use super::outcome::INFERRED_ERROR;
 use super::report;
 use crate::emit::context::Context;
 use crate::emit::error::ErrorInfo;
-use crate::emit::given_tags::GivenTags;
 use crate::emit::open_span::{EndTime, OnDrop, OpenSpan};
 use crate::emit::panic;
+use crate::emit::run::Run;
 use crate::emit::run_state::RunState;
 use crate::emit::site::Site;
-use crate::emit::start::{Started, start_run_since};
+use crate::emit::start::{self, Started};
 use crate::process::{OwnLock, OwnProcess, coarse_now, since_coarse};
 use crate::settings::Config;
 use crate::write::draft::Draft;
-use crate::write::files::{Disk, FileSystem};
 use tracer_format::{EventType, names};
 
 /// Returns whether an event is of the attribute that made a span: they have one place in the code.
@@ -49,9 +48,8 @@ pub(super) fn start_run(
 ) -> Option<NewRun> {
     let path = metadata.file().unwrap_or_default();
     let site = Site::new(Some(name.into()), path, "", metadata.line().unwrap_or_default());
-    let disk: Arc<dyn FileSystem> = Arc::new(Disk);
     let ago = since.map(since_coarse).unwrap_or_default();
-    let Some(started) = start_run_since(&site, config, &GivenTags::default(), &disk, ago) else {
+    let Some(started) = start::start_run(&Run::at(site, config.clone()), ago) else {
         report::recording_is_off();
         return None;
     };
