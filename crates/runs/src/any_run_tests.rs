@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::fs;
 use std::io::Write;
+use std::path::Path;
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -11,7 +12,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::tests::meta;
 use tracer_format::parse::parse_span;
-use tracer_format::{Payload, Record, RecordedStatus, Usage};
+use tracer_format::{EventType, Payload, Record, RecordedStatus, Usage};
 
 /// One line of a log, out of small ranges, so that spans meet: their IDs, their parents and their times.
 #[derive(Debug, Clone)]
@@ -121,8 +122,10 @@ fn has_error(record: &Record, indexed: &IndexedSpan) -> bool {
 }
 
 fn compare(lines: &[AnyLine], status: &str) {
-    let directory = run_of(lines, status);
-    let path = directory.path();
+    compare_files(run_of(lines, status).path());
+}
+
+fn compare_files(path: &Path) {
     let report = validate(path);
     match (LoadedRun::read(path), RunReader::open(path, Strictness::Strict)) {
         (Ok(opened), Ok(streamed)) => {
@@ -245,6 +248,34 @@ proptest! {
         prop_assert!(index.extend(false).unwrap());
         assert_same(&index, &LogIndex::open(path, None, false).unwrap());
     }
+}
+
+#[test]
+fn a_fetched_answer_is_one_call_beside_others_tools() {
+    let mut log = String::new();
+    for (number, attributes) in (1..).zip([
+        json!({"gen_ai.operation.name": "chat", "gen_ai.response.id": "r", "gen_ai.usage.input_tokens": 9}),
+        json!({"gen_ai.operation.name": "fetch_response", "gen_ai.response.id": "r", "gen_ai.usage.input_tokens": 9}),
+        json!({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "search"}),
+    ]) {
+        let span = json!({
+            "trace_id": "10000000000000000000000000000001", "span_id": format!("{number:016x}"),
+            "parent_span_id": "000000000000000f", "name": "span", "kind": "INTERNAL",
+            "start_time": format!("2026-01-01T00:00:0{number}.000000Z"),
+            "end_time": format!("2026-01-01T00:00:0{number}.500000Z"), "duration_ms": 500,
+            "attributes": attributes, "events": [], "status_code": "OK", "status_description": "",
+        });
+        log += &format!("{span}\n");
+    }
+    let directory = run_of(&[], "ok");
+    fs::write(directory.path().join("spans.jsonl"), log).unwrap();
+    let index = LogIndex::open(directory.path(), None, false).unwrap();
+    let types: Vec<EventType> = (0..3).map(|at| index.span(at).unwrap().event_type).collect();
+    assert_eq!(
+        types,
+        [EventType::LlmCall, EventType::Unknown, EventType::ToolCall]
+    );
+    compare_files(directory.path());
 }
 
 #[test]

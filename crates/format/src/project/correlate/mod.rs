@@ -106,7 +106,8 @@ pub fn correlate(
     arguments: impl FnMut(LinePlace) -> Option<ReportedArguments>,
 ) -> Correlation {
     let mut found = Correlation::default();
-    if reports.len() < 2 && !reports.iter().any(|report| report.is_inner_step) {
+    let is_left_out = |report: &CallReport| report.is_inner_step || report.is_row();
+    if reports.len() < 2 && !reports.iter().any(is_left_out) {
         return found;
     }
     let inner_steps = inner_steps::find(reports);

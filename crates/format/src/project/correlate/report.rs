@@ -119,13 +119,14 @@ pub fn is_own_call(span: &impl SpanView) -> bool {
     is_of_the_format(&facts) && !facts.says(names::SOURCE.written())
 }
 
-/// Returns whether a span may be a report of what another span is: a call that no recorder of this format made, an
-/// agent, the row of a conversation, the stand-in of a span that outlived its run, what is no call and came after the
+/// Returns whether a span may be a report of what another span is: a call that no recorder of this format made, a fetched
+/// answer, an agent, the row of a conversation, the stand-in of a span that outlived its run, what is no call and came after the
 /// run's end, perhaps in the place of a stand-in, and what a library wrote for itself.
 pub fn may_be_reported_twice(span: &impl SpanView, event_type: EventType) -> bool {
     match event_type {
         EventType::LlmCall | EventType::ToolCall => {
-            !is_own_call(span) || span.facts().has(names::UNFINISHED.written())
+            let facts = span.facts();
+            !is_own_call(span) || facts.has(names::UNFINISHED.written()) || is_fetch(&facts)
         }
         EventType::Unknown => {
             let facts = span.facts();
@@ -261,7 +262,7 @@ impl CallReport {
     /// a run with no other reports is not correlated.
     pub fn is_own_report(&self) -> bool {
         let is_call = self.event_type != EventType::Unknown;
-        self.is_own && (is_call || self.agent.is_some()) && !self.is_stand_in
+        self.is_own && (is_call || self.agent.is_some()) && !self.is_stand_in && !self.is_fetch
     }
 
     /// Returns whether it is no call, but holds those of a conversation.
