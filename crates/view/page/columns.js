@@ -345,7 +345,7 @@ function isCall(kind) {
 export function rowsMoved(before, after) {
   const { firstChange } = after;
   /** @param {Columns} columns @param {number} row */
-  const key = (columns, row) => `${columns.start[row]} ${columns.name(row)} ${columns.kind[row]}`;
+  const key = (columns, row) => `${columns.runStart + columns.start[row]} ${columns.name(row)} ${columns.kind[row]}`;
   /** @type {Map<string, number> | null} */
   let places = null;
   return (row) => {

@@ -34,6 +34,10 @@ export class Inspector {
   async show(row, isChosen) {
     const { page } = this;
     this.latest.drop();
+    const { columns } = page;
+    await page.whole;
+    if (page.columns !== columns) row = page.selected;
+    if (row < 0) return;
     const known = page.loaded?.row === row ? page.loaded : null;
     page.loaded = null;
     const step = /** @type {StepJson | null} */ (known ?? (await this.latest.ask(runPath(page.id, "/steps", { row }))));

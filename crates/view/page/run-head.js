@@ -24,6 +24,9 @@ export class RunHead {
     const reading = page.hasBeginning && make("div.verdict", null, make("p", null, "Only the beginning has been read so far …"));
     this.element = make("div", { id: "run-head" }, loading, reading);
     effect(() => {
+      if (page.failure && reading) reading.remove();
+    });
+    effect(() => {
       const { overview } = page;
       if (!overview) return;
       document.title = `${overview.run_status}: ${overview.run_name ?? page.id.slice(0, 8)} · tracer`;

@@ -84,10 +84,16 @@ export class RunModel {
     this.hasMoved = false;
     this.lastChange = Date.now();
     /** The texts of the rows. @type {CachedList<RowText>} */
-    this.texts = new CachedList(ROWS_PER_PART, async (from, limit) => (await getJson(runPath(this.id, "/rows", { from, limit }))).rows);
-    if (initial.rows) this.texts.put(0, initial.rows.rows);
-    /** True of a large run, whose beginning can be shown before all of it is read. */
-    this.hasBeginning = Boolean(initial.rows && !initial.overview);
+    this.texts = new CachedList(ROWS_PER_PART, async (from, limit) => {
+      await this.whole;
+      return (await getJson(runPath(this.id, "/rows", { from, limit }))).rows;
+    });
+    const { view, at, kinds, range, query } = this.route;
+    /** True of a large run, whose beginning is shown before all of it is read: anything else may lie anywhere in the run. */
+    this.hasBeginning = Boolean(initial.rows) && !initial.overview && view === "steps" && !at && !query && kinds.length === 0 && !range;
+    if (initial.rows && (initial.overview || this.hasBeginning)) this.texts.put(0, initial.rows.rows);
+    /** Settles when all rows are there, as the server counts them. @type {Promise<void>} */
+    this.whole = Promise.resolve();
     effect(() => {
       const { columns, route } = this;
       const before = untracked(() => this.outline);
@@ -156,15 +162,16 @@ export class RunModel {
   /** Loads the rows; of a large run those of the beginning are shown until the others are there. */
   async #loadFromBeginning() {
     const all = columnsOf(this.id);
-    const { view, at, kinds, range } = this.route;
-    // Anything else may lie anywhere in the run.
-    if (this.hasBeginning && view === "steps" && !at && kinds.length === 0 && !range) {
+    const shown = all.then(async (columns) => {
+      await nextTask();
+      this.showColumns(columns);
+    });
+    this.whole = shown.catch(() => {});
+    if (this.hasBeginning) {
       const first = await Promise.race([columnsOf(this.id, { beginning: "true" }).catch(() => all), all]);
       if (first.length > 0) this.columns = first;
     }
-    const columns = await all;
-    await nextTask();
-    this.showColumns(columns);
+    await shown;
   }
 
   /**
@@ -255,6 +262,7 @@ export class RunModel {
     this.move();
     try {
       const step = await this.#ask(event);
+      await this.whole;
       if (!step) return;
       if (!keepView) this.setView("steps");
       this.select(step.row, { focus: true, center, open: true });

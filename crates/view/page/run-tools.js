@@ -184,6 +184,8 @@ export class Search {
     this.#announce();
     if (query === "") return;
     try {
+      await page.whole;
+      if (query !== this.asked) return;
       let after = /** @type {number | null} */ (null);
       do {
         const part = await this.latest.ask(runPath(page.id, "/search", { q: query, after, limit: HITS_PER_REQUEST }));
