@@ -252,12 +252,12 @@ proptest! {
 
 #[test]
 fn a_fetched_answer_is_one_call_beside_others_tools() {
-    let mut log = String::new();
-    for (number, attributes) in (1..).zip([
+    let spans = [
         json!({"gen_ai.operation.name": "chat", "gen_ai.response.id": "r", "gen_ai.usage.input_tokens": 9}),
         json!({"gen_ai.operation.name": "fetch_response", "gen_ai.response.id": "r", "gen_ai.usage.input_tokens": 9}),
         json!({"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "search"}),
-    ]) {
+    ];
+    let lines = (1..).zip(spans).map(|(number, attributes)| {
         let span = json!({
             "trace_id": "10000000000000000000000000000001", "span_id": format!("{number:016x}"),
             "parent_span_id": "000000000000000f", "name": "span", "kind": "INTERNAL",
@@ -265,10 +265,10 @@ fn a_fetched_answer_is_one_call_beside_others_tools() {
             "end_time": format!("2026-01-01T00:00:0{number}.500000Z"), "duration_ms": 500,
             "attributes": attributes, "events": [], "status_code": "OK", "status_description": "",
         });
-        log += &format!("{span}\n");
-    }
+        format!("{span}\n")
+    });
     let directory = run_of(&[], "ok");
-    fs::write(directory.path().join("spans.jsonl"), log).unwrap();
+    fs::write(directory.path().join("spans.jsonl"), lines.collect::<String>()).unwrap();
     let index = LogIndex::open(directory.path(), None, false).unwrap();
     let types: Vec<EventType> = (0..3).map(|at| index.span(at).unwrap().event_type).collect();
     assert_eq!(
