@@ -17,7 +17,7 @@ import { report } from "./table.js";
 const RUN = "ffffffff000000000000000000000001";
 const ROWS = ".rows .row:not([hidden])";
 /** Is there when the page has all rows, and not the first ones only. */
-const WHOLE = ".minimap canvas:not([aria-label*='not been read'])";
+const WHOLE = "#verdict";
 const SCROLLER = "[role=treegrid]";
 const PYTHON_ROWS = ".event, .event-item, .event-header";
 /** The Python viewer needs most of a minute and 5 GB for more. */
