@@ -30,7 +30,7 @@ pub(crate) fn each<Item: Sync, Output: Send>(
             return None;
         }
         let result = cancel.within(|| work(item));
-        // What was read while reading was cancelled may lack anything.
+        // A reading that was cancelled may lack anything.
         (!cancel.is_cancelled()).then_some((at, result))
     };
     let threads = threads.min(items.len().div_ceil(ITEMS_PER_THREAD));

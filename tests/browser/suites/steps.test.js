@@ -68,7 +68,7 @@ describe("the steps", () => {
 
   test("of a large run are shown from the first ones on, and one that was chosen is it when the others are there", async (t) => {
     const crowd = large(20_000, 3);
-    // What holds them all is written behind them.
+    // The agent that holds them is written behind them.
     const agent = (id) => ({ ...span(id, 30_000, "agent", {}), start_time: time(1_500), end_time: time(20_010_000) });
     const within = (id) => crowd.children(id).map((one) => ({ ...one, parent_span_id: agent(id).span_id }));
     const { viewer, ids: [id] } = await viewRuns(t, [{ ...crowd, children: (id) => [...within(id), agent(id)], meta: { started_at: time(900) } }]);

@@ -62,7 +62,7 @@ struct JoinPlan {
     changes: HashMap<SpanId, SpanChange>,
 }
 
-/// What a span gets from the records that belong to it.
+/// Changes of a span by the records that belong to it.
 #[derive(Debug, Default)]
 struct SpanChange {
     added: Map<String, Value>,

@@ -124,7 +124,7 @@ impl RunSteps {
         steps
     }
 
-    /// The steps in the first `length` bytes of the log, below a row of the run: for whoever cannot wait for the others.
+    /// The steps in the first `length` bytes of the log, below a row of the run, for a first look.
     #[must_use]
     pub fn read_beginning(directory: RunDirectory, prices: Prices, length: u64) -> Self {
         let summary = directory.read_summary();

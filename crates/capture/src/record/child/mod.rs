@@ -254,7 +254,7 @@ impl RunningCommand {
             let id = self.child.id();
             let is_running = self.child.try_wait()?.is_none();
             let others = started().into_iter().map(|process| process.id);
-            // The command first: a shell that outlives what it waits for goes on, and ends as if nothing had been stopped.
+            // A shell whose child ends before it goes on with its script, and may exit with 0: the command itself is first.
             for process in is_running
                 .then_some(id)
                 .into_iter()
