@@ -274,9 +274,10 @@ pub(crate) const INNER_STEPS: &[(Vocabulary, &[Test])] = &[
 
 /// Structure of a library.
 pub(crate) const STRUCTURE: Test = Test::Word("openinference.span.kind", &["AGENT", "CHAIN"]);
-/// Keys that each span of such a library has: its kind, who wrote it, how it came here, and the name of an agent.
-pub(crate) const BARE_KEYS: [Pattern; 12] = [
+/// Keys that each span of such a library has: its kind, who wrote it, how it came here, the API, and the name of an agent.
+pub(crate) const BARE_KEYS: [Pattern; 13] = [
     Pattern::Is("openinference.span.kind"),
+    Pattern::Is("llm.system"),
     Pattern::Is("agent.name"),
     Pattern::Begins("otel.scope."),
     Pattern::Begins("service."),

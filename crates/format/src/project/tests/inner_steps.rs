@@ -149,18 +149,20 @@ fn one_that_failed_and_one_of_another_library_stay() {
 
 #[test]
 fn a_span_without_content_in_one_of_its_name_is_no_row() {
-    let twice = |outer: Option<&str>, inner: Option<&str>, name: &str| {
+    let twice = |kind: &str, outer: Option<&str>, inner: Option<&str>, name: &str| {
         rows(vec![
-            span(2, 1, "Agent workflow", "AGENT", outer),
+            span(2, 1, "Agent workflow", kind, outer),
             span(3, 2, name, "CHAIN", inner),
             span(4, 3, "turn", "CHAIN", None),
         ])
     };
     let one = ["Agent workflow in run", "turn in Agent workflow"];
-    assert_eq!(twice(None, None, "Agent workflow"), one);
-    assert_eq!(twice(None, None, "Another").len(), 3);
-    assert_eq!(twice(None, Some("{}"), "Agent workflow").len(), 3);
-    assert_eq!(twice(Some("{}"), None, "Agent workflow").len(), 3);
+    assert_eq!(twice("AGENT", None, None, "Agent workflow"), one);
+    assert_eq!(twice("CHAIN", None, None, "Agent workflow"), one);
+    assert_eq!(twice("AGENT", Some("{}"), None, "Agent workflow"), one);
+    assert_eq!(twice("AGENT", None, None, "Another").len(), 3);
+    assert_eq!(twice("AGENT", None, Some("{}"), "Agent workflow").len(), 3);
+    assert_eq!(twice("CHAIN", Some("{}"), None, "Agent workflow").len(), 3);
 }
 
 #[test]
@@ -171,6 +173,7 @@ fn a_span_with_facts_of_another_kind_stays() {
         rows(vec![span(2, 1, "Agent workflow", "AGENT", None), inner]).len()
     };
     for key in [
+        "llm.system",
         "otel.scope.version",
         "service.name",
         "tracer.after_end",
