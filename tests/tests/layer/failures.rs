@@ -306,7 +306,9 @@ fn a_failed_last_call_fails_the_span_around_it() {
     ] {
         let failed = run(|| around().in_scope(failing_chat));
         assert_eq!(failed.meta.status, RecordedStatus::Error);
-        assert_eq!(incomplete(&failed)[0].0, "incomplete");
+        let (error_type, message) = incomplete(&failed).remove(0);
+        assert_eq!(error_type, "incomplete");
+        assert_eq!(message, "no answer was reported: the call failed or was dropped");
         assert_eq!(
             failed.spans.last().unwrap().attributes["tracer.inferred"],
             "error"

@@ -61,7 +61,7 @@ pub(super) fn failure(
     }
     inferred(ErrorInfo::new(
         INCOMPLETE,
-        last_error.unwrap_or("no answer was reported: the call failed, timed out or was dropped"),
+        last_error.unwrap_or("no answer was reported: the call failed or was dropped"),
     ))
 }
 
