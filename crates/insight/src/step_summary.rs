@@ -230,13 +230,14 @@ fn own_attributes(attributes: &Map<String, Value>) -> impl Iterator<Item = (&Str
         "anthropic.",
         "gcp.vertex.agent.",
     ];
-    const KEYS: [&str; 11] = [
+    const KEYS: [&str; 12] = [
         "service.name",
         "service.version",
         "service.instance.id",
         "process.pid",
         "session.id",
         "span.type",
+        "llm.system",
         "graph.node.id",
         "input.mime_type",
         "output.mime_type",
@@ -283,7 +284,7 @@ mod tests {
     fn what_names_only_the_writer_of_a_span_is_left_out() {
         let attributes = serde_json::json!({
             "otel.scope.name": "langchain", "service.name": "shop", "openinference.span.kind": "CHAIN",
-            "input.mime_type": "text/plain", "input.value": "Oslo", "service.tier": "gold",
+            "llm.system": "openai", "input.mime_type": "text/plain", "input.value": "Oslo", "service.tier": "gold",
         });
         let serde_json::Value::Object(attributes) = attributes else {
             unreachable!()

@@ -331,6 +331,8 @@ fn failed_with(error: &ErrorPayload) -> MarkedText {
     match (error.error_type.trim(), error.message.trim()) {
         (error_type, "") => said(error_type),
         ("", message) => said(message),
+        // As genai says the status.
+        (error_type, message) if error_type == message => said(message),
         (error_type, message) => {
             let message = text::beginning(message, 4 * MAX_MESSAGE_BYTES);
             said(&format!(

@@ -128,8 +128,10 @@ fn a_failure_of_its_own_names_the_call_before_it() {
         summary(RunStatus::Failed, &sample),
         "Failed after #1 lookup_customer: ParseIntError: invalid digit."
     );
-    let first = Sample::new().on_root(Payload::Error(error("ParseIntError", "")));
-    assert_eq!(summary(RunStatus::Failed, &first), "Failed: ParseIntError.");
+    for message in ["", "ParseIntError"] {
+        let first = Sample::new().on_root(Payload::Error(error("ParseIntError", message)));
+        assert_eq!(summary(RunStatus::Failed, &first), "Failed: ParseIntError.");
+    }
 }
 
 #[test]
