@@ -17,6 +17,16 @@ fn child_of(run: &RunGuard, data: &DataDir, task: &str) -> Program {
 }
 
 #[test]
+fn a_child_without_a_name_is_called_as_its_function() {
+    let data = DataDir::new();
+    let run = data.run("parent").start();
+    child_of(&run, &data, "default-name").succeed();
+    run.finish();
+    let child = data.finished().only(EventType::Unknown).name.clone();
+    assert_eq!(child, "default_name");
+}
+
+#[test]
 fn children_and_parent_share_one_run() {
     let data = DataDir::new();
     let run = data.run("parent").start();

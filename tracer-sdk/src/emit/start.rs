@@ -59,8 +59,8 @@ pub(crate) fn start_run(run: &Run, ago: Duration) -> Option<Started> {
     }
     install_hook();
     let redactor = Redactor::of_process(&settings);
-    let name = redactor.text(&run_name(&run.site)).into_owned();
     let parent = parent_process_span().filter(|parent| is_recorded_in(&settings, parent));
+    let name = redactor.text(&run_name(&run.site, parent.is_some())).into_owned();
     let (clock, ids) = (RunClock::started(ago), SpanIds::new());
     let (trace_id, root_id) = match &parent {
         Some(parent) => (parent.trace_id, parent.span_id),
@@ -218,11 +218,13 @@ fn is_running(directory: &Path) -> bool {
     }
 }
 
-fn run_name(site: &Site) -> String {
+fn run_name(site: &Site, is_joined: bool) -> String {
     match std::env::var(RUN_NAME_VARIABLE) {
         Ok(name) if !name.is_empty() => name,
         _ => match &site.name {
             Some(name) => name.clone().into_owned(),
+            // A span of another's run is called as the function.
+            None if is_joined => site.function.to_owned(),
             None => environment::default_run_name(site.path, site.function, chrono::Local::now()),
         },
     }
