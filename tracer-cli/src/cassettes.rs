@@ -3,13 +3,10 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use tracer_capture::cassette::{Cassette, CassetteError, Miss, ReplayOutcome};
 use tracer_insight::line::{Line, Tone};
-use tracer_insight::text::counted;
 use tracer_runs::RunDirectory;
-use tracer_sdk::format::Timestamp;
 
 use crate::error::CliError;
 use crate::recorded_command::{current_directory, recorded_words};
@@ -93,24 +90,6 @@ pub(crate) fn not_read(error: CassetteError) -> CliError {
     CliError::input("failed to read the cassette")
         .with_source(error)
         .with_hint(hint)
-}
-
-/// The warning of a cassette that is older than the policy allows, or does not say how old it is.
-pub(crate) fn age_notice(cassette: &Cassette, max_age: Duration, now: Timestamp) -> Option<String> {
-    let path = quoted(&cassette.path);
-    let words = |age: Duration| match age.as_secs() / 3600 {
-        hours @ 0..48 => counted(hours, "hour"),
-        hours => counted(hours / 24, "day"),
-    };
-    let age = match cassette.head.age(now) {
-        Some(age) if age <= max_age => return None,
-        Some(age) => format!("was recorded {} ago", words(age)),
-        None => "does not say when it was recorded".to_owned(),
-    };
-    Some(format!(
-        "the cassette {age}, and cassette_max_age is {}; models change and retire: tracer record --force --cassette {path} -- COMMAND",
-        words(max_age)
-    ))
 }
 
 /// Prints what came of a replay: the misses, what was not asked, and how much was.

@@ -121,7 +121,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         command => command.to_vec(),
     };
     if let Some(program) = command.first() {
-        check_program(program).map_err(not_started)?;
+        check_program(program, &directory).map_err(not_started)?;
     }
     if !confirmed(args, &plan, &origin, &command, session).map_err(not_run)? {
         return Ok(CommandOutcome::Done);

@@ -99,7 +99,7 @@ fn begin(args: &Args, session: &mut Session) -> Result<Recording, CliError> {
         .command
         .first()
         .ok_or_else(|| CliError::input("there is no command to record"))?;
-    check_program(program).map_err(not_started)?;
+    check_program(program, &current_directory()?).map_err(not_started)?;
     let mut options = recorded_command::options(args.command.clone(), session)?;
     args.tags.tag(&mut options)?;
     if let Some(name) = &args.name {

@@ -127,7 +127,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         session.ui.warn(note);
     }
     match command.first() {
-        Some(program) => check_program(program).map_err(not_started)?,
+        Some(program) => check_program(program, Path::new(".")).map_err(not_started)?,
         None if !args.serve => {
             let refused = CliError::input("there is no command to run");
             return Err(not_run(

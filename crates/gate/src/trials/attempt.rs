@@ -3,16 +3,17 @@
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::ExitStatus;
 use std::time::Duration;
 
 use crate::policy::Policy;
 use crate::{FailureReason, ProcessExit, Trial, TrialFailure};
+use tracer_capture::cassette::ReplayOutcome;
+use tracer_capture::record::Exit;
 use tracer_runs::RunDirectory;
 
+use super::captured::TrialCapture;
 use super::command_judge::{AttemptOutput, CommandJudge};
-use super::environment::{PrepareTrial, TrialEnd};
-use super::evidence::TrialEvidence;
+use super::evidence;
 use super::output::OutputCleaner;
 use super::process::{self, EndedProgram, Launch, Orphans, ProgramEnd};
 use super::program::TrialProgram;
@@ -55,8 +56,8 @@ pub struct TrialCommand {
     pub timeout: Duration,
     /// Redaction of the output.
     pub output: OutputCleaner,
-    /// Preparations of its process; `None` of a program that records its own run.
-    pub environment: Option<Box<PrepareTrial>>,
+    /// Capture of its run; `None` of a program that records its own.
+    pub capture: Option<TrialCapture>,
 }
 
 /// A trial that is over, with what it left as long as this is there.
@@ -66,6 +67,8 @@ pub(super) struct Attempt {
     pub(super) trial: Trial,
     /// The runs that it recorded, which are in the scratch folder.
     pub(super) runs: Vec<RunDirectory>,
+    /// Calls that were answered from a cassette.
+    pub(super) replay: Option<ReplayOutcome>,
     /// Some of its processes could not be ended.
     pub(super) has_survivors: bool,
     /// Its folder; `None` when it could not be made.
@@ -81,23 +84,18 @@ impl TrialCommand {
         orphans: Option<&Orphans>,
         stop: &Stop,
     ) -> Attempt {
-        let scratch = match Scratch::new() {
-            Ok(scratch) => scratch,
-            Err(error) => return Attempt::not_started(number, &error, None, stop),
+        let (made, scratch) = match Scratch::new() {
+            Ok(scratch) => (
+                self.attempt_in(&scratch, number, policy, orphans, stop),
+                Some(scratch),
+            ),
+            Err(error) => (Err(error), None),
         };
-        match self.attempt_in(&scratch, number, policy, orphans, stop) {
-            Ok((TrialEvidence { runs, trial }, has_survivors)) => Attempt {
-                trial,
-                runs,
-                has_survivors,
-                scratch: Some(scratch),
-            },
-            Err(error) => Attempt::not_started(number, &error, Some(scratch), stop),
-        }
+        let attempt = made.unwrap_or_else(|error| Attempt::not_started(number, &error, stop));
+        Attempt { scratch, ..attempt }
     }
 
-    /// Makes one trial in its folder, and tells whether some of its processes could not be ended; the error is that of
-    /// one that was not started.
+    /// Makes one trial in its folder; the error is that of one that was not started.
     fn attempt_in(
         &self,
         scratch: &Scratch,
@@ -105,33 +103,29 @@ impl TrialCommand {
         policy: &Policy,
         orphans: Option<&Orphans>,
         stop: &Stop,
-    ) -> io::Result<(TrialEvidence, bool)> {
+    ) -> io::Result<Attempt> {
         let directory = self.prepare(scratch, stop)?;
         let mut launch = self.launch(number, scratch, directory);
-        let prepare = self.environment.as_ref();
-        let finish = prepare
-            .map(|prepare| prepare(&scratch.data_dir(), &mut launch))
+        let capture = self.capture.as_ref();
+        let captured = capture
+            .map(|capture| capture.begin(&scratch.data_dir(), &mut launch))
             .transpose()?;
-        let end = |end: TrialEnd| finish.map(|finish| finish(end)).unwrap_or_default();
-        let ended = match process::run(&launch, orphans, stop) {
-            Ok(ended) => ended,
-            Err(error) => {
-                end(TrialEnd {
-                    exit: None,
-                    took: Duration::ZERO,
-                });
-                return Err(error);
-            }
+        let ended = process::run(&launch, orphans, stop);
+        let (exit, took) = match &ended {
+            Ok(ended) => (ended.exit(), ended.took),
+            Err(_) => (None, Duration::ZERO),
         };
-        let remarks = end(TrialEnd {
-            exit: match ended.end {
-                ProgramEnd::Exited(status) => Some(exit(status)),
-                ProgramEnd::TimedOut | ProgramEnd::Stopped(_) => None,
-            },
-            took: ended.took,
-        });
+        let (replay, no_run) = captured
+            .map(|captured| captured.end(exit, took))
+            .unwrap_or_default();
+        let ended = ended?;
         let was_stopped = matches!(ended.end, ProgramEnd::Stopped(_));
-        let cut_short = remarks.cut_short.filter(|_| !was_stopped);
+        let miss = replay.as_ref().filter(|_| !was_stopped);
+        let miss = miss.and_then(|replay| replay.misses.first());
+        let cut_short = miss.map(|miss| {
+            let text = miss.to_string();
+            text.lines().map(str::trim).collect::<Vec<_>>().join("; ")
+        });
         let output = AttemptOutput {
             stdout: (!ended.stdout_was_cut).then_some(&*ended.stdout),
             directory: &launch.directory,
@@ -142,15 +136,14 @@ impl TrialCommand {
                 stop,
             },
         };
-        let mut evidence = TrialEvidence::collect(number, &scratch.data_dir(), policy, &output);
-        let trial = &mut evidence.trial;
-        if let (Some(failure), Some(no_run)) = (&mut trial.failure, remarks.no_run)
+        let (runs, mut trial) = evidence::collect(number, &scratch.data_dir(), policy, &output);
+        if let (Some(failure), Some(no_run)) = (&mut trial.failure, no_run)
             && failure.reason == FailureReason::NoTrace
             && failure.detail.is_empty()
         {
             failure.detail = no_run;
         }
-        self.record_process(trial, &ended);
+        self.record_process(&mut trial, &ended);
         if let Some(reason) = &cut_short {
             trial.cut_short(reason);
         }
@@ -160,7 +153,13 @@ impl TrialCommand {
             self.output.last_words(&ended.stderr, &ended.stdout)
         };
         scratch.remove_all_but_data();
-        Ok((evidence, ended.has_survivors))
+        Ok(Attempt {
+            trial,
+            runs,
+            replay,
+            has_survivors: ended.has_survivors,
+            scratch: None,
+        })
     }
 
     fn prepare(&self, scratch: &Scratch, stop: &Stop) -> io::Result<PathBuf> {
@@ -195,15 +194,11 @@ impl TrialCommand {
     /// Adds what the process tells; that it failed comes before what is wrong with its trace.
     fn record_process(&self, trial: &mut Trial, ended: &EndedProgram) {
         trial.wall_time_ms = u64::try_from(ended.took.as_millis()).ok();
+        trial.exit = ended.exit().map(ProcessExit::from);
         let failure = match ended.end {
-            ProgramEnd::Exited(status) if status.success() => {
-                trial.exit = Some(ProcessExit::Code(0));
-                return;
-            }
-            ProgramEnd::Exited(status) => {
-                let exit = exit(status);
-                trial.exit = Some(exit);
-                TrialFailure::new(FailureReason::ProcessFailed).with(exit.to_string())
+            ProgramEnd::Exited(Exit::Code(0)) => return,
+            ProgramEnd::Exited(exit) => {
+                TrialFailure::new(FailureReason::ProcessFailed).with(ProcessExit::from(exit).to_string())
             }
             ProgramEnd::TimedOut => {
                 let limit = u64::try_from(self.timeout.as_micros()).unwrap_or(u64::MAX);
@@ -225,7 +220,7 @@ impl TrialCommand {
 }
 
 impl Attempt {
-    fn not_started(number: u32, error: &io::Error, scratch: Option<Scratch>, stop: &Stop) -> Self {
+    fn not_started(number: u32, error: &io::Error, stop: &Stop) -> Self {
         let failure = match stop.reason() {
             Some(_) => TrialFailure::new(FailureReason::Interrupted),
             None => TrialFailure::new(FailureReason::NotStarted).with(error.to_string()),
@@ -233,24 +228,20 @@ impl Attempt {
         Self {
             trial: Trial::failed(number, failure),
             runs: Vec::new(),
+            replay: None,
             has_survivors: false,
-            scratch,
+            scratch: None,
         }
     }
 }
 
-#[cfg(unix)]
-fn exit(status: ExitStatus) -> ProcessExit {
-    use std::os::unix::process::ExitStatusExt;
-    match (status.code(), status.signal()) {
-        (None, Some(signal)) => ProcessExit::Signal(signal),
-        (code, _) => ProcessExit::Code(code.unwrap_or(-1)),
+impl From<Exit> for ProcessExit {
+    fn from(exit: Exit) -> Self {
+        match exit {
+            Exit::Code(code) => Self::Code(code),
+            Exit::Signal(signal) => Self::Signal(signal),
+        }
     }
-}
-
-#[cfg(not(unix))]
-fn exit(status: ExitStatus) -> ProcessExit {
-    ProcessExit::Code(status.code().unwrap_or(-1))
 }
 
 /// Temporary files of trials must not meet, and must not stay.

@@ -1,40 +1,58 @@
-//! [`PrepareTrial`]: variables and options of a trial's process, and what becomes of them when the process
-//! has ended. The command supplies it, so that the gate knows nothing of how runs are captured.
+//! Fingerprint of the environment of trials, for reports and baselines.
 
-use std::io;
-use std::path::Path;
-use std::time::Duration;
+use tracer_capture::cassette::Cassette;
+use tracer_insight::digest::sha256_hex;
 
-use super::process::Launch;
-use crate::ProcessExit;
+use super::workspace::{Workspace, fingerprint};
+use crate::files::BaselineInput;
+use crate::{EnvironmentFingerprint, InputError};
 
-/// Prepares a trial before its process is started, whose run is in this data directory; the error is the reason why it
-/// cannot be started.
-pub type PrepareTrial = dyn Fn(&Path, &mut Launch) -> io::Result<Box<FinishTrial>> + Sync;
+/// The key of the kind of evidence, where that is not live trials.
+const EVIDENCE: &str = "evidence";
+/// Evidence of trials whose calls of models were answered from a cassette.
+const REPLAYED: &str = "replayed";
 
-/// Ends the preparations, when the process has ended: its run is complete in the data directory then, if there is one.
-pub type FinishTrial = dyn FnOnce(TrialEnd) -> TrialRemarks;
-
-/// Facts of an environment about a trial that its run lacks.
-///
-/// ```
-/// use tracer_gate::trials::TrialRemarks;
-///
-/// assert_eq!(TrialRemarks::default().cut_short, None);
-/// ```
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct TrialRemarks {
-    /// Why there may be no run.
-    pub no_run: Option<String>,
-    /// Reason why the trial was truncated: only its violations count.
-    pub cut_short: Option<String>,
+/// The digest of the workspace, the platform, this program's version, and for a replay the digest of its cassette.
+pub(super) fn environment(
+    workspace: &Workspace,
+    cassette: Option<&Cassette>,
+) -> Result<EnvironmentFingerprint, InputError> {
+    let digest = fingerprint(workspace)
+        .map_err(|error| InputError::new(format!("failed to read the workspace: {error}")))?;
+    let platform = format!("{}-{}", std::env::consts::OS, std::env::consts::ARCH);
+    let entries = [
+        ("algorithm", "sha256"),
+        ("workspace", &digest),
+        ("platform", &platform),
+        ("tracer", env!("CARGO_PKG_VERSION")),
+    ];
+    let entries = entries.into_iter();
+    let mut fingerprint: EnvironmentFingerprint = entries
+        .map(|(name, value)| (name.to_owned(), value.into()))
+        .collect();
+    if let Some(cassette) = cassette {
+        fingerprint.insert(EVIDENCE.to_owned(), REPLAYED.into());
+        let digest = sha256_hex(cassette.text().as_bytes());
+        fingerprint.insert("cassette".to_owned(), digest.into());
+    }
+    Ok(fingerprint)
 }
 
-/// End of the process of a trial.
-#[derive(Debug, Clone, Copy)]
-pub struct TrialEnd {
-    /// Its exit; `None` when it was ended, or could not be started.
-    pub exit: Option<ProcessExit>,
-    /// Duration.
-    pub took: Duration,
+/// Refuses a baseline of the other kind of evidence: live trials and replayed ones are never compared.
+pub(super) fn refuse_other_evidence(input: &BaselineInput, is_replayed: bool) -> Result<(), InputError> {
+    let fingerprint = input.baseline.environment.as_ref();
+    let evidence = fingerprint.and_then(|fingerprint| fingerprint.get(EVIDENCE));
+    let is_of_replay = evidence.is_some_and(|evidence| evidence == REPLAYED);
+    let (trials, other) = match (is_replayed, is_of_replay) {
+        (true, false) => ("replayed", "live"),
+        (false, true) => ("live", "replayed"),
+        _ => return Ok(()),
+    };
+    Err(InputError::new(format!(
+        "the baseline {} is of {other} trials, and these are {trials}",
+        input.path()
+    ))
+    .with_hint(format!(
+        "compare {trials} trials with a baseline of {trials} trials: tracer baseline"
+    )))
 }

@@ -12,31 +12,24 @@ use tracer_sdk::settings::{Sources, read_prices};
 /// More runs than this are counted instead of named.
 const MAX_NAMED: usize = 3;
 
-/// The runs that a trial left, and the trial that they show.
-#[derive(Debug)]
-pub(super) struct TrialEvidence {
-    /// All of them, whatever state they are in.
-    pub(super) runs: Vec<RunDirectory>,
-    /// The trial.
-    pub(super) trial: Trial,
-}
-
-impl TrialEvidence {
-    /// Reads what is there.
-    pub(super) fn collect(number: u32, data_dir: &Path, policy: &Policy, output: &AttemptOutput<'_>) -> Self {
-        let judged = |run: &RunDirectory| trial_from_run(number, run, policy, output);
-        let (runs, trial) = match RunStore::new(data_dir).list_directories() {
-            Ok(runs) => {
-                let trial = trial_from_runs(number, &runs, judged);
-                (runs, trial)
-            }
-            Err(StoreError::Missing { .. }) => (Vec::new(), trial_from_runs(number, &[], judged)),
-            Err(error) => {
-                let failure = TrialFailure::new(FailureReason::NoTrace).with(error.to_string());
-                (Vec::new(), Trial::failed(number, failure))
-            }
-        };
-        Self { runs, trial }
+/// The runs that a trial left, whatever state they are in, and the trial that they show.
+pub(super) fn collect(
+    number: u32,
+    data_dir: &Path,
+    policy: &Policy,
+    output: &AttemptOutput<'_>,
+) -> (Vec<RunDirectory>, Trial) {
+    let judged = |run: &RunDirectory| trial_from_run(number, run, policy, output);
+    match RunStore::new(data_dir).list_directories() {
+        Ok(runs) => {
+            let trial = trial_from_runs(number, &runs, judged);
+            (runs, trial)
+        }
+        Err(StoreError::Missing { .. }) => (Vec::new(), trial_from_runs(number, &[], judged)),
+        Err(error) => {
+            let failure = TrialFailure::new(FailureReason::NoTrace).with(error.to_string());
+            (Vec::new(), Trial::failed(number, failure))
+        }
     }
 }
 

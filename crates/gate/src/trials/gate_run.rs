@@ -5,6 +5,7 @@ use std::error::Error as _;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
+use tracer_capture::cassette::ReplayOutcome;
 use tracer_insight::profile::RunProfile;
 use tracer_insight::units::now;
 use tracer_runs::maintenance::{self, MaintenanceError};
@@ -12,13 +13,17 @@ use tracer_runs::{RunDirectory, RunReader, RunStore, Strictness};
 use tracer_sdk::format::{GateTrial, Timestamp};
 
 use super::attempt::{Attempt, TrialCommand};
+use super::environment::{environment, refuse_other_evidence};
+use super::notices;
 use super::process::Orphans;
 use super::schedule::{Watcher, run_trials};
 use super::scratch::Scratch;
 use super::stop::{Stop, TrialsStop};
-use crate::InputError;
-use crate::policy::Policy;
-use crate::{Baseline, CheckKind, FailureReason, Gate, Trial, TrialFailure, Verdict};
+use crate::files::{self, BaselineInput, GateInputs};
+use crate::policy::OnInconclusive;
+use crate::{
+    CheckKind, FailureReason, Gate, GateDetails, InputError, Report, StopReason, Trial, TrialFailure, Verdict,
+};
 
 /// Progress of a gate.
 #[derive(Debug, Default)]
@@ -39,6 +44,8 @@ pub struct GateProgress {
 
 /// Display of the trials.
 pub trait TrialDisplay {
+    /// Shows a remark before the first trial, which the report repeats.
+    fn remark(&mut self, remark: &str);
     /// Shows the progress.
     fn progress(&mut self, progress: &GateProgress);
     /// Shows a trial that has ended; `not_kept` are the invariants that it did not keep.
@@ -49,40 +56,97 @@ pub trait TrialDisplay {
 
 /// The trials of a gate to be made.
 pub struct GateRun<'a> {
-    /// The gate that judges them.
+    /// Its policy and its baseline.
+    pub inputs: &'a GateInputs,
+    /// The gate of both.
     pub gate: &'a Gate<'a>,
-    /// Its policy.
-    pub policy: &'a Policy,
-    /// The baseline whose agent the trials must be of; `None` accepts any agent.
-    pub of_agent: Option<&'a Baseline>,
+    /// Any agent's baseline will do.
+    pub is_forced: bool,
     /// The command of each trial.
     pub command: &'a TrialCommand,
+    /// Its description for the report.
+    pub details: GateDetails,
     /// The store that the runs are moved to.
     pub store: RunStore,
 }
 
 /// The trials that were made.
 #[derive(Debug, Default)]
-pub struct MadeTrials {
+struct MadeTrials {
     /// Those that count, in order.
-    pub trials: Vec<Trial>,
+    trials: Vec<Trial>,
+    /// What of theirs was answered from a cassette.
+    replays: Vec<ReplayOutcome>,
     /// Notices for the report.
-    pub notices: Vec<String>,
+    notices: Vec<String>,
     /// They were interrupted before the verdict was certain.
-    pub was_interrupted: bool,
+    was_interrupted: bool,
     /// Agent of the trials when it is not the baseline's, which stops them.
-    pub foreign_agent: Option<String>,
+    foreign_agent: Option<String>,
 }
 
 impl GateRun<'_> {
-    /// Makes the trials until the verdict is certain or a signal stops them.
+    /// Makes the trials until the verdict is certain or a signal stops them, and gives the report on them, and its exit
+    /// code where it is INCONCLUSIVE.
     ///
     /// # Errors
     ///
-    /// [`InputError`] when signals cannot be received.
-    pub fn make(self, display: &mut dyn TrialDisplay) -> Result<MadeTrials, InputError> {
+    /// [`InputError`] when the baseline is not of these trials, the workspace cannot be read, or signals cannot be received.
+    pub fn report(self, display: &mut dyn TrialDisplay) -> Result<(Report, OnInconclusive), InputError> {
+        let (policy, capture) = (&self.inputs.policy, self.command.capture.as_ref());
+        let cassette = capture.and_then(|capture| capture.cassette.as_deref());
+        if let Some(baseline) = &self.inputs.baseline {
+            refuse_other_evidence(baseline, cassette.is_some())?;
+        }
+        if let Some(baseline) = self.of_agent() {
+            files::refuse_baseline_of_another_program(baseline, &self.details.command)?;
+        }
+        let environment = environment(&self.command.workspace, cassette)?;
+        for notice in self.gate.notices() {
+            display.remark(notice);
+        }
+        let started = now();
+        let made = self.make(display)?;
+        if let Some((baseline, agent)) = self.of_agent().zip(made.foreign_agent.as_deref()) {
+            return Err(files::foreign_baseline(baseline, agent));
+        }
+        let mut judgement = self.gate.judge(&made.trials);
+        if made.was_interrupted {
+            judgement.stop_reason = Some(StopReason::Interrupted);
+        }
+        let aged = cassette.zip(policy.cassette_max_age);
+        let aged = aged.and_then(|(cassette, max_age)| notices::aged(cassette, max_age, started));
+        let mut gate = self.details;
+        gate.started_at = Some(started.to_string());
+        gate.ended_at = Some(now().to_string());
+        gate.policy.clone_from(&self.inputs.policy_file);
+        let baseline = self.inputs.baseline.as_ref();
+        gate.baseline = baseline.and_then(|input| input.file.clone());
+        gate.notices.extend(notices::captured(capture));
+        gate.notices.extend(notices::replayed(&made.replays));
+        gate.notices.extend(aged);
+        gate.notices.extend_from_slice(self.gate.notices());
+        gate.notices.extend(made.notices);
+        gate.notices.extend(notices::without_trace(capture, &made.trials));
+        let baseline = baseline.map(|input| &input.baseline);
+        let report = Report::new(judgement, &made.trials, baseline, environment, gate);
+        // A request without a recorded answer is no evidence, whatever the policy says of other doubts.
+        let on_inconclusive = if made.replays.iter().any(|replay| replay.missed > 0) {
+            OnInconclusive::Fail
+        } else {
+            policy.on_inconclusive
+        };
+        Ok((report, on_inconclusive))
+    }
+
+    /// The baseline whose agent the trials must be of.
+    fn of_agent(&self) -> Option<&BaselineInput> {
+        self.inputs.baseline.as_ref().filter(|_| !self.is_forced)
+    }
+
+    fn make(&self, display: &mut dyn TrialDisplay) -> Result<MadeTrials, InputError> {
         let stop = Stop::on_signals()?;
-        let (policy, command) = (self.policy, self.command);
+        let (policy, command) = (&self.inputs.policy, self.command);
         let orphans = Orphans::adopt();
         // Among several trials nothing shows whose the orphans are: they end with the last one.
         let of_trial = (policy.jobs.min(policy.trials) == 1).then_some(&orphans);
@@ -124,7 +188,7 @@ impl GateRun<'_> {
 
 /// Follows the trials of one gate.
 struct TrialFollower<'a> {
-    run: GateRun<'a>,
+    run: &'a GateRun<'a>,
     stop: &'a Stop,
     display: &'a mut dyn TrialDisplay,
     /// Start of the gate: a run that started earlier does not belong to it.
@@ -278,15 +342,17 @@ impl Watcher<Attempt> for TrialFollower<'_> {
         let Attempt {
             mut trial,
             runs,
+            replay,
             has_survivors,
             scratch,
         } = attempt;
+        self.made.replays.extend(replay);
         self.refuse_copy_of_trial(&mut trial);
         self.refuse_copy_of_stored_run(&mut trial);
         self.keep(&mut trial, &runs);
         self.clean_up(trial.number, has_survivors, scratch);
-        let foreign = self.run.of_agent.zip(trial.metrics.as_ref());
-        let foreign = foreign.and_then(|(baseline, run)| baseline.foreign_agent(run));
+        let foreign = self.run.of_agent().zip(trial.metrics.as_ref());
+        let foreign = foreign.and_then(|(input, run)| input.baseline.foreign_agent(run));
         self.made.foreign_agent = foreign.map(str::to_owned);
         if self.made.foreign_agent.is_none() {
             self.made.trials.push(trial);

@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::workspace::Workspace;
 use crate::InputError;
-use tracer_insight::text::shell_quoted;
+use tracer_capture::record::check_program;
 
 /// A program that was found before the first trial is paid for.
 #[derive(Debug, PartialEq, Eq)]
@@ -22,42 +22,16 @@ impl TrialProgram {
     /// Finds the program of a command.
     pub fn find(name: &OsStr, workspace: &Workspace) -> Result<Self, InputError> {
         let path = Path::new(name);
+        check_program(name, workspace.root())
+            .map_err(|error| InputError::new(error.to_string()).with_hint(error.hint()))?;
         if path.components().count() == 1 && path.file_name() == Some(name) {
-            return Self::find_by_name(name);
-        }
-        let original = workspace.root().join(path);
-        if !original.exists() {
-            return Err(InputError::new(format!("there is no program {}", path.display()))
-                .with_hint("a path is seen from the folder in which you call the gate"));
-        }
-        if !is_executable(&original) {
-            return Err(InputError::new(format!("{} is not executable", path.display()))
-                .with_hint(format!(
-                    "allow it: chmod +x {}",
-                    shell_quoted(&path.display().to_string())
-                ))
-                .with_hint("or name the program that runs it: python3, node, sh"));
+            return Ok(Self::Named(name.to_owned()));
         }
         let relative = without_dots(path);
         if workspace.has(&relative) {
             return Ok(Self::OfWorkspace(relative));
         }
-        Ok(Self::At(original))
-    }
-
-    fn find_by_name(name: &OsStr) -> Result<Self, InputError> {
-        let folders = std::env::var_os("PATH").unwrap_or_default();
-        let is_found = std::env::split_paths(&folders)
-            .map(|folder| folder.join(name))
-            .any(|path| is_executable(&path) || is_executable(&path.with_extension("exe")));
-        if is_found {
-            return Ok(Self::Named(name.to_owned()));
-        }
-        let shown = Path::new(name).display();
-        Err(
-            InputError::new(format!("there is no program {shown} on the PATH"))
-                .with_hint(format!("a file of the workspace is named with a path: ./{shown}")),
-        )
+        Ok(Self::At(workspace.root().join(path)))
     }
 
     /// The path of the program in a trial whose workspace is `directory`.
@@ -75,18 +49,6 @@ fn without_dots(path: &Path) -> PathBuf {
     path.components()
         .filter(|component| *component != Component::CurDir)
         .collect()
-}
-
-#[cfg(unix)]
-fn is_executable(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    path.metadata()
-        .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
-}
-
-#[cfg(not(unix))]
-fn is_executable(path: &Path) -> bool {
-    path.is_file()
 }
 
 #[cfg(unix)]
@@ -150,9 +112,9 @@ mod tests {
         let program = TrialProgram::find("sh".as_ref(), &workspace).unwrap();
         assert_eq!(program.called_in(Path::new("/copy")), Path::new("sh"));
         for (name, said) in [
-            ("agent.sh", "there is no program agent.sh on the PATH"),
+            ("agent.sh", "there is no program agent.sh"),
             ("./absent", "there is no program ./absent"),
-            ("./notes.txt", "./notes.txt is not executable"),
+            ("./notes.txt", "./notes.txt cannot be run"),
         ] {
             let error = TrialProgram::find(name.as_ref(), &workspace).unwrap_err();
             assert_eq!(error.message(), said);

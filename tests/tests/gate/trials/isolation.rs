@@ -78,8 +78,12 @@ fn what_cannot_be_run_is_refused_before_the_first_trial() {
     workshop.write("notes.txt", "", 0o644);
     for (options, command, said) in [
         (&[][..], "./absent", "there is no program ./absent"),
-        (&[], "./notes.txt", "./notes.txt is not executable"),
-        (&[], "no-such-program-anywhere", "on the PATH"),
+        (&[], "./notes.txt", "./notes.txt cannot be run"),
+        (
+            &[],
+            "no-such-program-anywhere",
+            "there is no program no-such-program-anywhere",
+        ),
         (&["--trials", "0"], "./agent.sh", "--trials"),
         (&["--timeout", "0"], "./agent.sh", "--timeout"),
         (&["--baseline", "absent.json"], "./agent.sh", "absent.json"),

@@ -6,7 +6,7 @@ mod signals;
 #[cfg_attr(not(target_os = "linux"), path = "survivors_elsewhere.rs")]
 mod survivors;
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -100,27 +100,27 @@ impl StartError {
     }
 }
 
-/// Checks that a program can be started, before anything is recorded of it.
+/// Checks that a program can be started from a folder, before anything is recorded of it.
 ///
 /// # Errors
 ///
 /// [`StartError`] when it is not there or is no program.
-pub fn check_program(name: &OsString) -> Result<(), StartError> {
-    check_in(name, std::env::var_os("PATH").as_deref())
+pub fn check_program(name: &OsStr, here: &Path) -> Result<(), StartError> {
+    check_in(name, here, std::env::var_os("PATH").as_deref())
 }
 
-fn check_in(name: &OsStr, folders: Option<&OsStr>) -> Result<(), StartError> {
+fn check_in(name: &OsStr, here: &Path, folders: Option<&OsStr>) -> Result<(), StartError> {
     let path = Path::new(name);
     let is_path = path.components().count() != 1 || path.file_name() != Some(name);
     // The system has folders of its own where there is no PATH.
     let folders = folders.filter(|folders| !folders.is_empty());
-    let here = std::env::current_dir().unwrap_or_default();
     if which::which_in(name, folders, here).is_ok() || !is_path && folders.is_none() {
         return Ok(());
     }
     // A file that cannot be run is not a missing one, in the folders of PATH, too, as in shells.
     let found = if is_path {
-        path.exists().then(|| path.to_owned())
+        // No name joins to the folder itself.
+        (!name.is_empty() && here.join(path).exists()).then(|| path.to_owned())
     } else {
         let mut files = std::env::split_paths(folders.unwrap_or_default()).map(|folder| folder.join(name));
         files.find(|file| file.is_file())
@@ -165,8 +165,10 @@ impl Exit {
         self == Self::Code(0)
     }
 
+    /// The exit that the system reports.
     #[cfg(unix)]
-    fn of(status: ExitStatus) -> Self {
+    #[must_use]
+    pub fn of(status: ExitStatus) -> Self {
         use std::os::unix::process::ExitStatusExt;
         match (status.code(), status.signal()) {
             (None, Some(signal)) => Self::Signal(signal),
@@ -174,8 +176,10 @@ impl Exit {
         }
     }
 
+    /// The exit that the system reports.
     #[cfg(not(unix))]
-    fn of(status: ExitStatus) -> Self {
+    #[must_use]
+    pub fn of(status: ExitStatus) -> Self {
         Self::Code(status.code().unwrap_or(-1))
     }
 }
@@ -286,7 +290,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     fn code(name: &Path) -> Option<u8> {
-        check_program(&name.as_os_str().to_owned())
+        check_program(name.as_os_str(), Path::new("."))
             .err()
             .and_then(|error| error.exit_code())
     }
@@ -298,7 +302,7 @@ mod tests {
         fs::write(&file, "#!/bin/sh\n").unwrap();
         assert_eq!(code(&file), Some(NOT_EXECUTABLE));
         assert_eq!(code(folder.path()), Some(NOT_EXECUTABLE), "a folder");
-        let named = |name: &str| check_in(name.as_ref(), Some(folder.path().as_os_str()));
+        let named = |name: &str| check_in(name.as_ref(), Path::new("."), Some(folder.path().as_os_str()));
         let error = named("agent").unwrap_err();
         assert_eq!(error.exit_code(), Some(NOT_EXECUTABLE), "by its bare name");
         let allow = format!("chmod +x {}", file.display());

@@ -12,5 +12,4 @@ mod tail;
 mod tests;
 
 pub(crate) use orphans::Orphans;
-pub use run::Launch;
-pub(super) use run::{EndedProgram, ProgramEnd, run};
+pub(super) use run::{EndedProgram, Launch, ProgramEnd, run};

@@ -3,9 +3,11 @@
 use std::ffi::OsString;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use tracer_capture::record::Exit;
 
 use super::Orphans;
 use super::group;
@@ -20,17 +22,17 @@ const OUTPUT_PATIENCE: Duration = Duration::from_secs(2);
 
 /// A program to run.
 #[derive(Debug, Clone)]
-pub struct Launch {
+pub(crate) struct Launch {
     /// The program.
-    pub program: PathBuf,
+    pub(crate) program: PathBuf,
     /// Its arguments.
-    pub arguments: Vec<OsString>,
+    pub(crate) arguments: Vec<OsString>,
     /// Text on its standard input, which is empty otherwise.
     pub(crate) input: Option<String>,
     /// Its working directory.
-    pub directory: PathBuf,
+    pub(crate) directory: PathBuf,
     /// Variables added to the environment of this process.
-    pub environment: Vec<(&'static str, OsString)>,
+    pub(crate) environment: Vec<(&'static str, OsString)>,
     /// Variables removed from the environment of this process, unless set.
     pub(crate) removed: &'static [&'static str],
     /// Time limit.
@@ -41,7 +43,7 @@ pub struct Launch {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ProgramEnd {
     /// It ended.
-    Exited(ExitStatus),
+    Exited(Exit),
     /// It took too long.
     TimedOut,
     /// It was not needed or not wanted any more.
@@ -63,6 +65,16 @@ pub(crate) struct EndedProgram {
     pub(crate) stdout_was_cut: bool,
     /// The end of what it wrote to standard error.
     pub(crate) stderr: String,
+}
+
+impl EndedProgram {
+    /// Its exit; `None` when it was ended.
+    pub(crate) fn exit(&self) -> Option<Exit> {
+        match self.end {
+            ProgramEnd::Exited(exit) => Some(exit),
+            ProgramEnd::TimedOut | ProgramEnd::Stopped(_) => None,
+        }
+    }
 }
 
 /// Runs a program. When this returns, no process of its group is running any more that the system shows, and none of
@@ -124,7 +136,7 @@ fn read_output(child: &mut Child) -> io::Result<(Tail, Tail)> {
 fn wait(child: &mut Child, timeout: Duration, started: Instant, stop: &Stop) -> io::Result<ProgramEnd> {
     loop {
         if let Some(status) = child.try_wait()? {
-            return Ok(ProgramEnd::Exited(status));
+            return Ok(ProgramEnd::Exited(Exit::of(status)));
         }
         if let Some(reason) = stop.reason() {
             return Ok(ProgramEnd::Stopped(reason));

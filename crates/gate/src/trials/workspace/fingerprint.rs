@@ -8,7 +8,7 @@ use super::Workspace;
 use super::files::{Listed, look_at};
 
 /// The SHA-256 over the regular files of a workspace, in the order of their names: name, NUL, content, NUL each.
-pub fn fingerprint(workspace: &Workspace) -> io::Result<String> {
+pub(crate) fn fingerprint(workspace: &Workspace) -> io::Result<String> {
     let mut hashing = Hashing::default();
     for name in &workspace.files {
         let Listed::File(mut file) = look_at(&workspace.root, name)? else {

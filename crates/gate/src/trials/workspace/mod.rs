@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::InputError;
 pub(super) use copy::copy;
-pub use fingerprint::fingerprint;
+pub(super) use fingerprint::fingerprint;
 
 /// A folder and the files that belong to it.
 #[derive(Debug)]
