@@ -544,6 +544,9 @@ class Handler(BaseHTTPRequestHandler):
         raw = json.dumps(value).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
+        if status == 429:
+            # As providers do; LangChain for JavaScript takes a 429 without it for capacity that is used up, and does not ask again.
+            self.send_header("Retry-After", "1")
         self.name_request(call)
         self.send_header("Content-Length", str(len(raw)))
         self.end_headers()
