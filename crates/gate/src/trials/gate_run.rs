@@ -75,7 +75,7 @@ pub struct GateRun<'a> {
 struct MadeTrials {
     /// Those that count, in order.
     trials: Vec<Trial>,
-    /// What of theirs was answered from a cassette.
+    /// Outcomes of their replays.
     replays: Vec<ReplayOutcome>,
     /// Notices for the report.
     notices: Vec<String>,
