@@ -418,6 +418,10 @@ fn of_set(evidence: &JoinEvidence<'_>, a: NumberedReport<'_>, b: NumberedReport<
         return None;
     }
     nearness(wire, library)?;
+    // Recorders run beside the wire, by its clock: none has ended before the call that it reports.
+    if library.is_own && library.end < wire.start {
+        return None;
+    }
     let agreeing = 2 * u8::from(is_same == Some(true)) + u8::from(has_failed(wire) == has_failed(library));
     let begun = evidence.begun.get(&wire.span_id).copied().unwrap_or(wire.start);
     let from_start = |start: i64| (start - library.start).saturating_abs();

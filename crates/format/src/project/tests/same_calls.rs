@@ -214,6 +214,24 @@ fn calls_that_do_not_agree_are_two() {
 }
 
 #[test]
+fn a_recorder_reports_no_call_that_begins_later() {
+    let recorded = |start: &str, end: &str| SpanRecord {
+        start_time: time(start),
+        end_time: Some(time(end)),
+        ..span(2, 1, "gpt-5", (0, 0), chat(json!({"tracer.status": "ok"})))
+    };
+    let asked = || span(3, 1, "chat", (10, 12), chat(json!({"tracer.source": "proxy"})));
+    let model_calls = |recorded| count_records(&run(vec![recorded, asked()])).llm_calls;
+    assert_eq!(model_calls(recorded("09.960Z", "09.990Z")), 2, "it had ended");
+    assert_eq!(model_calls(recorded("09.960Z", "12.010Z")), 1, "around the call");
+    assert_eq!(
+        model_calls(recorded("12.020Z", "12.020Z")),
+        1,
+        "written when the answer was there"
+    );
+}
+
+#[test]
 fn the_proxy_and_the_program_recorded_one_call() {
     let by = |scope: &str, more: Value| {
         let mut stored = attributes(chat(more));
