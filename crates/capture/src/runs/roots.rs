@@ -47,7 +47,9 @@ pub(super) fn complete(
         && shape.orphans.is_empty()
         && shape.in_cycles.is_empty()
     {
-        return end(run, *root, name, settings);
+        let root = *root;
+        fail_with_last_agent(run, root)?;
+        return end(run, root, name, settings);
     }
     let entries = read_entries(run, &shape)?;
     if entries.is_empty() {
@@ -76,7 +78,40 @@ pub(super) fn complete(
         run.append(&[ImportedSpan::new(synthetic_span(run, root, &name, &entries))])?;
         name
     };
+    fail_with_last_agent(run, root)?;
     end(run, root, &name, settings)
+}
+
+/// Fails a root whose last agent failed, and with it the run, where nothing was asked after that: OpenAI Agents says of the span
+/// around its agents that it is ok, however they ended.
+fn fail_with_last_agent(run: &mut RunWriter, root: SpanId) -> Result<(), ImportError> {
+    if !run.has_failed_span() {
+        return Ok(());
+    }
+    let (mut last_agent, mut last_call) = (None, None);
+    run.for_each_span(|span| {
+        if is_call(&span) {
+            last_call = last_call.max(Some(span.start_time.instant()));
+        } else if span.span_id != root && tracer_sdk::loops::is_agent(|key| text(&span.attributes, key)) {
+            let is_failed = span.status_code == StatusCode::Error;
+            let end = span.end_time.map(|end| end.instant());
+            last_agent = last_agent
+                .take()
+                .max(Some((end, is_failed, span.status_description)));
+        }
+    })?;
+    let failure = last_agent.filter(|(end, is_failed, _)| *is_failed && *end >= last_call);
+    let Some((_, _, description)) = failure else {
+        return Ok(());
+    };
+    run.rewrite(|span| {
+        if span.span_id == root && span.status_code != StatusCode::Error {
+            span.status_code = StatusCode::Error;
+            span.status_description.clone_from(&description);
+            span.set(names::INFERRED, "error");
+        }
+        true
+    })
 }
 
 /// Completes a run whose root was written by its owner; spans whose parent never came are put under it.

@@ -36,6 +36,7 @@ pub(super) struct KnownSpans {
     pub(super) parentless: HashMap<SpanId, RootFacts>,
     pub(super) first_start: Option<Timestamp>,
     pub(super) last_end: Option<Timestamp>,
+    pub(super) has_failed: bool,
 }
 
 /// Reads the spans in the log of a directory.
@@ -75,6 +76,7 @@ impl KnownSpans {
             .max(start);
         self.first_start = Some(self.first_start.map_or(start, |first| first.min(start)));
         self.last_end = self.last_end.max(Some(end));
+        self.has_failed |= span.status_code == StatusCode::Error;
         self.spans.insert(
             span.span_id,
             KnownSpan {

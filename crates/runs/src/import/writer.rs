@@ -314,6 +314,12 @@ impl RunWriter {
         self.known.last_end
     }
 
+    /// Returns whether a span says that it failed.
+    #[must_use]
+    pub fn has_failed_span(&self) -> bool {
+        self.known.has_failed
+    }
+
     /// The only span without a parent; `None` when there is none, or several.
     #[must_use]
     pub fn root(&self) -> Option<SpanId> {

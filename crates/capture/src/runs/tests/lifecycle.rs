@@ -437,3 +437,48 @@ fn a_death_while_a_run_is_begun_stops_no_later_one() {
     assert_eq!(bench.run(1).spans.len(), 3);
     assert_eq!(bench.statuses(), [RunStatus::Ok]);
 }
+
+#[test]
+fn an_agent_that_is_only_made_is_no_run() {
+    let bench = Bench::new();
+    let made = span(1, 1, 0, "create_agent weather", 0, 1);
+    bench.send(vec![with(
+        made,
+        &[
+            ("gen_ai.operation.name", "create_agent"),
+            ("gen_ai.agent.name", "weather"),
+        ],
+    )]);
+    bench.pass(3);
+    assert!(bench.statuses().is_empty());
+    assert_eq!(bench.collector.close().ignored_traces, 1);
+}
+
+#[test]
+fn the_last_agent_fails_its_run() {
+    let workflow = |calls: Vec<Span>| {
+        let bench = Bench::new();
+        bench.send([vec![span(1, 1, 0, "Agent workflow", 0, 200)], calls].concat());
+        bench.pass(3);
+        let run = bench.run(1);
+        let root = named(&run, "Agent workflow");
+        let inferred = root.attributes.get(names::INFERRED.written()).cloned();
+        (run.meta.status, root.status_description.clone(), inferred)
+    };
+    let (status, description, inferred) = workflow(vec![failed(agent(1, 2, 1)), failed(chat(1, 3, 2))]);
+    assert_eq!(status, RecordedStatus::Error);
+    assert_eq!(
+        (description.as_str(), inferred),
+        ("it broke", Some("error".into()))
+    );
+    // Another agent ended well after it, or a model was asked: the program went on.
+    let mut later = agent(1, 4, 1);
+    later.end_time_unix_nano += 50 * MS;
+    let handed_over = workflow(vec![failed(agent(1, 2, 1)), failed(chat(1, 3, 2)), later]);
+    let mut asked = chat(1, 4, 1);
+    asked.start_time_unix_nano += 120 * MS;
+    asked.end_time_unix_nano += 120 * MS;
+    let asked_again = workflow(vec![failed(agent(1, 2, 1)), failed(chat(1, 3, 2)), asked]);
+    let went_on = (RecordedStatus::Ok, String::new(), None);
+    assert_eq!((handed_over, asked_again), (went_on.clone(), went_on));
+}
