@@ -820,6 +820,12 @@ fn wrapped_calls() -> Vec<(Value, Value)> {
         ),
         tool(r#"{"args": [{"a": 1}], "kwargs": {}}"#, "12:00"),
         tool(r#"{"kwargs": {"a": 1}}"#, "12:00"),
+        // LlamaIndex.
+        tool(
+            r#"{"kwargs": {"a": 1}}"#,
+            r#"{"blocks": [{"text": "12:00"}], "tool_name": "t", "raw_input": {"args": [], "kwargs": {"a": 1}},
+                "raw_output": "12:00", "is_error": false}"#,
+        ),
         // Strands.
         of(
             json!({"gen_ai.tool.status": "success"}),
