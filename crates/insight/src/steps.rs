@@ -376,7 +376,10 @@ fn mark_passed_on(steps: &mut [Step<'_>], parents: &[u32]) {
         let arose = failed.iter().copied().filter(|inner| {
             *inner != outer
                 && (is_within(*inner, outer) || is_of_run)
-                && steps.get(*inner).is_some_and(|inner| inner.caused(error))
+                // Of an error that its run has twice, the first is it.
+                && steps
+                    .get(*inner)
+                    .is_some_and(|step| step.caused(error) && (!step.is_of_run() || *inner < outer))
                 && !went_on_before(*inner, (!is_of_run).then_some(outer))
         });
         let deepest = arose.max_by_key(|inner| (depth(*inner), *inner));

@@ -113,6 +113,15 @@ fn an_error_stands_where_it_arose_and_what_it_passed_through_names_that() {
 }
 
 #[test]
+fn an_error_that_its_run_has_twice_is_one() {
+    let lost = || Payload::Error(error("NotFound", "no such model"));
+    let sources = Sample::new().on_root(lost()).on_root(lost()).sources();
+    let steps = steps(&sources, None);
+    let origins: Vec<_> = steps.iter().map(|step| step.failed_by).collect();
+    assert_eq!(origins, [None, Some(1)]);
+}
+
+#[test]
 fn an_error_that_the_program_went_on_after_is_not_the_cause_of_a_later_one_with_its_message() {
     let lost = || error("Http", "503 Service Unavailable");
     let fetch = || failed_tool("fetch", &json!({}), lost());
