@@ -53,7 +53,10 @@ const PYTHON: &[Framework] = &[
         "LlamaIndex",
         "pip install openinference-instrumentation-llama-index",
     ),
-    row("Haystack", "pip install openinference-instrumentation-haystack"),
+    row(
+        "Haystack",
+        "pip install opentelemetry-haystack; tracing.enable_tracing(OpenTelemetryTracer(trace.get_tracer(\"agent\")))",
+    ),
     row("CrewAI", "pip install openinference-instrumentation-crewai"),
     row(
         "AutoGen",

@@ -60,8 +60,9 @@ pub fn likely_reasons(observed: &Observation<'_>) -> Vec<String> {
         return Vec::new();
     }
     // The proxy saw what the program asks: how to see more is no answer.
-    if observed.proxied.service_calls() > 0 || !observed.proxied.unknown_routes.is_empty() {
-        return of_routes(observed);
+    let reasons = of_routes(observed.proxied);
+    if !reasons.is_empty() {
+        return reasons;
     }
     let sees_nothing = !observed.receives_otlp && !observed.proxies_models;
     if observed.environment.recording_is_off && sees_nothing {
@@ -110,21 +111,28 @@ pub fn likely_reasons(observed: &Observation<'_>) -> Vec<String> {
     reasons
 }
 
-/// The requests that went through the proxy, none of them a model call.
-fn of_routes(observed: &Observation<'_>) -> Vec<String> {
-    let services = (observed.proxied.service_calls() > 0).then(|| {
+/// What the proxy saw of requests, none of them a model call.
+fn of_routes(proxied: &ProxySummary) -> Vec<String> {
+    let services = (proxied.service_calls() > 0).then(|| {
         format!(
             "{} asked a model for something else than an answer, such as embeddings",
-            counted(observed.proxied.service_calls(), "request")
+            counted(proxied.service_calls(), "request")
         )
     });
-    let unknown = (!observed.proxied.unknown_routes.is_empty()).then(|| {
+    let unknown = (!proxied.unknown_routes.is_empty()).then(|| {
         format!(
             "what it asked is of no API for models that is known here: {}",
-            observed.proxied.unknown_routes.join(", ")
+            proxied.unknown_routes.join(", ")
         )
     });
-    services.into_iter().chain(unknown).collect()
+    let refused = (!proxied.refused_routes.is_empty()).then(|| {
+        format!(
+            "the proxy refused what it asked (404), as no provider has the path {}: look how the program joins its base URL and \
+             the path",
+            proxied.refused_routes.join(", ")
+        )
+    });
+    [services, unknown, refused].into_iter().flatten().collect()
 }
 
 /// Reason for which the proxy for model APIs saw no call of a model.
@@ -136,13 +144,6 @@ fn of_proxy(observed: &Observation<'_>) -> Option<String> {
         return Some(format!(
             "{} went to a provider, none to an API for models that is known here",
             counted(observed.proxied.requests(), "request")
-        ));
-    }
-    if !observed.proxied.refused_routes.is_empty() {
-        return Some(format!(
-            "the proxy refused what it asked (404), as no provider has the path {}: look how the program joins its base URL and \
-             the path",
-            observed.proxied.refused_routes.join(", ")
         ));
     }
     Some(
@@ -322,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_request_is_named_as_the_reason() {
+    fn a_refused_request_is_the_reason() {
         let program = program(ProgramKind::Native);
         let environment = EnvironmentFindings::default();
         let proxied = ProxySummary {
@@ -335,9 +336,11 @@ mod tests {
             ..observed(&program, &environment)
         };
         assert_eq!(
-            likely_reasons(&seen)[0],
-            "the proxy refused what it asked (404), as no provider has the path /olama/api/chat: look how the program joins its \
-             base URL and the path"
+            likely_reasons(&seen),
+            [
+                "the proxy refused what it asked (404), as no provider has the path /olama/api/chat: look how the program joins \
+                 its base URL and the path"
+            ]
         );
     }
 

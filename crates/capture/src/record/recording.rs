@@ -373,7 +373,8 @@ impl Recording {
             exit: end.exit,
             duration: u64::try_from(end.at.microseconds_since(started)).ok(),
         });
-        if !recorded.reasons.is_empty() && proxied.requests() == 0 {
+        let has_asked = proxied.requests() > 0 || !proxied.refused_routes.is_empty();
+        if !recorded.reasons.is_empty() && !has_asked {
             recorded.frameworks = frameworks_of(self.program.kind);
         }
         recorded
