@@ -6,7 +6,7 @@ use tracer_sdk::layer::LayerBuilder;
 use tracing::Level;
 
 use crate::replay::replay;
-use crate::setup::{json, names, only, records, run, runs, runs_of};
+use crate::setup::{json, names, only, program_name, records, run, runs, runs_of};
 
 #[test]
 fn an_agent_of_rig_is_a_run() {
@@ -153,7 +153,7 @@ fn a_span_around_rig_is_the_run() {
 #[test]
 fn a_call_of_genai_is_a_run_of_its_own() {
     let run = run(|| replay("genai-default"));
-    assert_eq!(run.meta.run_name.as_deref(), Some("chat gpt-5.2"));
+    assert_eq!(run.meta.run_name.as_deref(), Some(program_name().as_str()));
     let call = json(&records(&run, EventType::LlmCall)[0].payload);
     assert_eq!(
         (&call["model"], &call["stop_reason"]),

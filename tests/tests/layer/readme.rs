@@ -15,7 +15,7 @@ fn alone() {
 fn beside_its_output() -> impl Subscriber + Send + Sync {
     tracing_subscriber::registry()
         .with(tracer_sdk::layer())
-        .with(tracing_subscriber::fmt::layer())
+        .with(tracing_subscriber::fmt::layer().with_filter(tracing_subscriber::filter::LevelFilter::INFO))
 }
 
 #[test]
@@ -24,7 +24,7 @@ fn the_lines_of_the_readme_compile_and_install_the_layer() {
     for line in [
         "use tracing_subscriber::prelude::*;",
         "tracing_subscriber::registry().with(tracer_sdk::layer()).init();",
-        ".with(tracing_subscriber::fmt::layer())",
+        ".with(tracing_subscriber::fmt::layer().with_filter(tracing_subscriber::filter::LevelFilter::INFO))",
     ] {
         assert!(
             README.contains(line) && itself.matches(line).count() > 1,

@@ -7,7 +7,9 @@ use tracer_sdk::format::EventType;
 use tracer_sdk::layer::RunOn;
 use tracing::{Span, info_span};
 
-use crate::setup::{layer_for, names, only, records, run, runs, runs_of, span, subscriber, turn};
+use crate::setup::{
+    layer_for, names, only, program_name, records, run, runs, runs_of, span, subscriber, turn,
+};
 use tracer_tests::DataDir;
 
 fn chat() -> Span {
@@ -156,9 +158,7 @@ fn a_run_is_called_as_its_agent() {
         )
     };
     assert_eq!(name(call), "weather");
-    let program = std::env::args().next().unwrap();
-    let program = std::path::Path::new(&program).file_stem().unwrap().to_owned();
-    assert_eq!(name(|| agent("Unnamed Agent")), program.to_string_lossy());
+    assert_eq!(name(|| agent("Unnamed Agent")), program_name());
 }
 
 #[test]

@@ -82,3 +82,13 @@ pub(crate) fn records(run: &Finished, event_type: EventType) -> Vec<&Record> {
 pub(crate) fn json(payload: &Payload) -> serde_json::Value {
     serde_json::to_value(payload).unwrap()
 }
+
+/// Name of this program, which runs without an agent of a name have.
+pub(crate) fn program_name() -> String {
+    let program = std::env::args().next().unwrap();
+    let name = std::path::Path::new(&program)
+        .file_stem()
+        .unwrap()
+        .to_string_lossy();
+    name.into_owned()
+}

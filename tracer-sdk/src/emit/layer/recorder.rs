@@ -97,7 +97,7 @@ impl LibraryRecorder {
         if !is_agent {
             return Some(NewSpanPlace::Deferred);
         }
-        let name = run_name(fields, metadata.name());
+        let name = run_name(fields, metadata.name(), true);
         let new = start_run(name, metadata, &self.options.config, None)?;
         Some(NewSpanPlace::Known(ParentPlace {
             context: new.context,
@@ -120,7 +120,7 @@ impl LibraryRecorder {
         } = deferred;
         let event_type = child_type(metadata.name(), fields.as_map());
         let conversation = ConversationRun::continued(&fields, event_type).or_else(|| {
-            let name = run_name(&fields, metadata.name());
+            let name = run_name(&fields, metadata.name(), false);
             let new = start_run(name, metadata, &self.options.config, Some(since))?;
             Some(ConversationRun::begin(new.context))
         });

@@ -137,27 +137,28 @@ pub(super) fn is_call(event_type: EventType, attributes: &SentAttributes) -> boo
         || attributes.says("openinference.span.kind")
 }
 
-/// The names of a span that starts a run.
-const RUN_NAMES: [&str; 5] = [
+/// The names of an agent or a workflow, of a span that starts a run.
+const AGENT_NAMES: [&str; 4] = [
     "gen_ai.agent.name",
     "agent.name",
     "gen_ai.workflow.name",
     "traceloop.entity.name",
-    "otel.name",
 ];
 
 /// Name that rig gives an agent without a name.
 const UNNAMED: &str = "Unnamed Agent";
 
 /// Name of a run that starts with a span: its agent's, so that the agent's runs are a group; for an agent without a
-/// name, its program's.
-pub(super) fn run_name(attributes: &SentAttributes, span: &str) -> String {
-    if attributes.text("gen_ai.agent.name") == Some(UNNAMED)
+/// name, and for a call without an agent, the program's.
+pub(super) fn run_name(attributes: &SentAttributes, span: &str, is_agent: bool) -> String {
+    let agent = attributes.first_text(&AGENT_NAMES);
+    if (agent == Some(UNNAMED) || agent.is_none() && !is_agent)
         && let Some(program) = program_name()
     {
         return program;
     }
-    attributes.first_text(&RUN_NAMES).unwrap_or(span).to_owned()
+    let name = agent.or_else(|| attributes.text("otel.name"));
+    name.unwrap_or(span).to_owned()
 }
 
 fn program_name() -> Option<String> {
