@@ -30,7 +30,7 @@ pub(super) fn marks_run(span: &SpanRecord) -> bool {
     span.attributes.contains_key(FROM_LOG) || is_agent(span) || is_call(span)
 }
 
-/// Recognises a span that says of itself that it is an agent, a workflow, or another step of one. AutoGen makes each agent in a
+/// Recognises a span that says of itself that it is an agent, a workflow, or another step of one. `AutoGen` makes each agent in a
 /// trace of its own, in which nothing runs.
 fn is_agent(span: &SpanRecord) -> bool {
     if text(&span.attributes, "gen_ai.operation.name") == Some("create_agent") {

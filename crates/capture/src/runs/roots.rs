@@ -82,7 +82,7 @@ pub(super) fn complete(
     end(run, root, &name, settings)
 }
 
-/// Fails a root whose last agent failed, and with it the run, where nothing was asked after that: OpenAI Agents says of the span
+/// Fails a root whose last agent failed, and with it the run, where nothing was asked after that: `OpenAI` Agents says of the span
 /// around its agents that it is ok, however they ended.
 fn fail_with_last_agent(run: &mut RunWriter, root: SpanId) -> Result<(), ImportError> {
     if !run.has_failed_span() {

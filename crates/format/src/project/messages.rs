@@ -157,13 +157,14 @@ pub(super) fn result(span: &SpanRecord, attributes: &Map<String, Value>) -> Opti
 }
 
 /// The content of a tool's message, where a framework wraps the result in one: as an object, a constructor, or a text of Python;
-/// or, in LlamaIndex, beside what the tool was given.
+/// or, in `LlamaIndex`, beside what the tool was given.
 fn tool_message_content(result: &Value) -> Option<Value> {
     if let (Some(returned), Some(_)) = (result.get("raw_output"), result.get("raw_input")) {
         return Some(returned.clone());
     }
     let output = result.get("output").unwrap_or(result);
-    let message = output.get("kwargs").unwrap_or(output);
+    let inner = output.get("kwargs").or_else(|| output.get("data"));
+    let message = inner.unwrap_or(output);
     let kinds = [
         message.get("type"),
         output.pointer("/id").and_then(|path| path.as_array()?.last()),

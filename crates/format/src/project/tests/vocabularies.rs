@@ -811,6 +811,10 @@ fn wrapped_calls() -> Vec<(Value, Value)> {
                 r#"{{"lc": 1, "id": ["langchain_core", "messages", "ToolMessage"], "kwargs": {{{message}}}}}"#
             ),
         ),
+        tool(
+            r#"{"a": 1}"#,
+            &format!(r#"{{"type": "tool", "data": {{{message}, "type": "tool"}}}}"#),
+        ),
         tool(r#"{"a": 1}"#, "content='12:00' name='t' tool_call_id='c'"),
         tool(r#"{"a": 1}"#, r#"{"output": "12:00", "kwargs": {"name": "t"}}"#),
         // OpenInference: the arguments of a method.
