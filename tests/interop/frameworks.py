@@ -54,11 +54,8 @@ class Recorded:
         self.environment = environment
         self.command = command = program.command(scenario, environment)
         started = time.monotonic()
-        if program.recorded_with is not None:
-            command = [tracer, "record", *program.recorded_with, "--", *command]
         try:
-            self.ended = subprocess.run(command, env=environment, cwd=work, stdin=subprocess.DEVNULL,
-                                        capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
+            self.ended = self.execute(tracer, command)
         finally:
             self.seconds = time.monotonic() - started
             self.port = model.server_port
@@ -72,6 +69,13 @@ class Recorded:
         self.shown = "".join(self.tracer(tracer, environment, "show", run) for run in runs)
         for run in runs:
             self.tracer(tracer, environment, "validate-trace", str(folder / "data" / "runs" / run))
+
+    def execute(self, tracer, command):
+        """Runs the program as it is recorded."""
+        if self.program.recorded_with is not None:
+            command = [tracer, "record", *self.program.recorded_with, "--", *command]
+        return subprocess.run(command, env=self.environment, cwd=self.work, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
 
     @staticmethod
     def tracer(tracer, environment, *arguments):

@@ -1,7 +1,8 @@
 """Run agent frameworks as they are today and as they were a year ago, and write what `tracer` showed of each into docs/frameworks.md.
 
 Each program of `programs/nightly` runs under `tracer record` against the stand-in for the model, with and without the telemetry that
-its users add, and what was recorded is compared with what was served; without telemetry it runs again with the model gone.
+its users add, and what was recorded is compared with what was served; without telemetry it runs again with the model gone. With telemetry
+it runs a third time beside `tracer receive`, without the proxy.
 
     python3 nightly.py --tracer target/debug/tracer                     every framework in both versions
     python3 nightly.py --tracer target/debug/tracer --series now agno   these, as they are today
@@ -13,7 +14,9 @@ import argparse
 import datetime
 import json
 import os
+import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -22,7 +25,7 @@ from pathlib import Path
 
 import real_programs
 import replayed
-from frameworks import Recorded, contains
+from frameworks import PATIENCE_SECONDS, Recorded, contains
 
 ROOT = Path(__file__).parent.parent.parent
 RESULTS = Path(__file__).parent / "nightly-results.json"
@@ -42,7 +45,7 @@ FRAMEWORKS = {
         "agno": ["agno", "openai", "openinference-instrumentation-agno"],
         "strands": ["strands-agents[openai]"],
         "autogen": ["autogen-agentchat", "autogen-ext[openai]"],
-        "haystack": ["haystack-ai", "openinference-instrumentation-haystack"],
+        "haystack": ["haystack-ai", "opentelemetry-haystack"],
         "crewai": ["crewai", "openinference-instrumentation-crewai", "openinference-instrumentation-openai"],
         "agent-framework": ["agent-framework-core", "agent-framework-openai"],
         "instructor": ["instructor", "openinference-instrumentation-instructor", "openinference-instrumentation-openai"],
@@ -60,6 +63,7 @@ FRAMEWORKS = {
 }
 # What had other packages a year ago; npm's registry does not tell reliably when a version came.
 OLD = {
+    "haystack": ["haystack-ai"],
     "ai-sdk": ["ai@5.0.104", "@ai-sdk/openai@2", "zod@4"],
     "langgraph-js": ["@langchain/langgraph@1.0.2", "@langchain/langgraph-checkpoint@1.0.0", "langchain@1.1.1", "@langchain/core@1.1.0",
                      "@langchain/openai@1.1.3", "zod@4", "@arizeai/openinference-instrumentation-langchain@4"],
@@ -80,6 +84,9 @@ FAULTS = {
     ("instructor-old", "the program ended with exit code 1"): "Instructor of then takes one such call, and fails with two",
     ("smolagents-old", "the program ended with exit code 1"): "OpenInference of then makes the program fail before the tool runs",
 }
+FAULTS |= {("voltagent-now", f"{calls} model calls, {2 * calls} served"): "VoltAgent has one span for a loop of calls, with the tokens of the last"
+           for calls in (1, 2)}
+FAULTS["instructor-now", "run ok, program error"] = "the failure of the program is in none of its spans"
 # Programs on another part of a framework, as the table names it.
 PARTS = {"smolagents-code": "CodeAgent"}
 # What asks for tools in the words of its prompts.
@@ -98,8 +105,12 @@ SCENARIOS = {
 }
 # What the programs of some frameworks do besides.
 SPECIAL = {"handoff": ("openai-agents", "openai-agents-js")}
+# What only the proxy sees: a client tries again what was refused, and its library tells of the call once.
+INNER = "429 once"
 # What is recorded without the telemetry of a program.
 KNOWN_BY_PROXY = ("RUN_START", "RUN_END", "LLM_CALL", "TOOL_CALL", "ERROR")
+# The switches for messages, which `tracer record` sets.
+CONTENT = {"OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": "SPAN_AND_EVENT", "OTEL_SEMCONV_STABILITY_OPT_IN": "gen_ai_latest_experimental"}
 # Those that run again with the model gone: what an answer leads to, in order, in pieces, and at the same time.
 REPLAYED = ("parallel", "streamed", "two at once", "handoff")
 
@@ -182,6 +193,22 @@ class NightlyProgram:
         return [*map(str, LANGUAGES[suffix].command(self.folder, source)), *SCENARIOS[scenario], *telemetry]
 
 
+class Received(Recorded):
+    """One execution that the program's telemetry alone tells of."""
+
+    def execute(self, tracer, command):
+        receiver = subprocess.Popen([tracer, "receive", "--port", "0"], env=self.environment, stdin=subprocess.DEVNULL,
+                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        endpoint = receiver.stderr.readline().split()[2]
+        self.environment |= {"OTEL_EXPORTER_OTLP_ENDPOINT": endpoint, "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf", **CONTENT}
+        try:
+            return subprocess.run(command, env=self.environment, cwd=self.work, stdin=subprocess.DEVNULL,
+                                  capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
+        finally:
+            receiver.send_signal(signal.SIGINT)
+            receiver.communicate(timeout=PATIENCE_SECONDS)
+
+
 def installed(name, series):
     """The folder of an environment with the framework, made when it is not there, and the framework's version."""
     language, packages = LANGUAGES[ALL[name]], FRAMEWORKS[ALL[name]][name]
@@ -199,15 +226,21 @@ def installed(name, series):
 
 def differences(recorded, has_telemetry):
     """The numbers and texts that are not as they were served, in words of the table."""
-    if len(recorded.listed) != 1 or not recorded.served:
+    is_received = isinstance(recorded, Received)
+    # Without the command around them, two conversations are two runs.
+    most = 2 if is_received and recorded.scenario == "two at once" else 1
+    if not 0 < len(recorded.listed) <= most or not recorded.served:
         yield f"{len(recorded.listed)} runs, {len(recorded.served)} calls served"
         return
     calls, served = recorded.of_type("LLM_CALL"), recorded.served
-    if len(calls) != len(served):
+    if is_received and not calls:
+        yield "model calls not known: the telemetry has none"
+        served = []
+    elif len(calls) != len(served):
         yield f"{len(calls)} model calls, {len(served)} served"
     responses = [call["payload"]["response"] for call in calls]
     if not all(contains(responses, asked["arguments"].get("city", asked["name"])) for call in served for asked in call["tool_calls"]):
-        yield "answers lack the tools that they ask for"
+        yield "answers lack the tools that they ask for" + (": the telemetry has none" if is_received else "")
     usages = [(call["payload"]["usage"].get("prompt_tokens"), call["payload"]["usage"].get("completion_tokens")) for call in calls]
     tokens = Counter(usage for usage in usages if None not in usage)
     expected = Counter((call["input_tokens"], call["output_tokens"]) for call in served if call["status"] == 200)
@@ -221,20 +254,26 @@ def differences(recorded, has_telemetry):
         yield f"{failed} model calls failed, {refused} were refused"
     yield from differences_of_tools(recorded, has_telemetry)
     yield from differences_of_places(recorded)
-    if has_telemetry and not any(record["event_type"] not in KNOWN_BY_PROXY or "joined_with" in record["meta"] for record in recorded.records):
+    if has_telemetry and not is_received and not any(record["event_type"] not in KNOWN_BY_PROXY or "joined_with" in record["meta"] for record in recorded.records):
         yield "no spans came"
     if recorded.ended.returncode and recorded.scenario not in ("tool fails", "404"):
         yield f"the program ended with exit code {recorded.ended.returncode}"
-    [end] = recorded.of_type("RUN_END") or [{"payload": {"status": "not ended"}}]
+    ends = {end["payload"]["status"] for end in recorded.of_type("RUN_END")} or {"not ended"}
     outcome = "ok" if recorded.ended.returncode == 0 else "error"
-    if end["payload"]["status"] != outcome:
-        yield f"run {end['payload']['status']}, program {outcome}"
+    # An agent may fail in a program that does not, which only its telemetry says.
+    is_own = is_received and recorded.scenario in ("tool fails", "404") and ends == {"error"}
+    if ends != {outcome} and not is_own:
+        yield f"run {', '.join(sorted(ends))}, program {outcome}"
 
 
 def differences_of_tools(recorded, has_telemetry):
     calls = [call for served in recorded.served for call in served["tool_calls"]]
     transfers = [call["name"] for call in calls if call["name"].startswith("transfer_to_")]
-    handed = [tool["payload"] for tool in recorded.of_type("TOOL_CALL") if tool["payload"]["tool_name"] in transfers]
+    ran = [tool["payload"] for tool in recorded.of_type("TOOL_CALL")]
+    if isinstance(recorded, Received):
+        # The telemetry's words for the tool that hands over.
+        ran = [tool | {"tool_name": re.sub("^handoff[ _]to[ _]", "transfer_to_", tool["tool_name"])} for tool in ran]
+    handed = [tool for tool in ran if tool["tool_name"] in transfers]
     if [(tool["tool_name"], tool["status"]) for tool in handed] != [(name, "ok") for name in transfers]:
         yield f"{len(handed)} handoffs, {len(transfers)} asked for"
     calls = [call for call in calls if call["name"] not in (*transfers, "final_answer")]
@@ -248,16 +287,22 @@ def differences_of_tools(recorded, has_telemetry):
         names, asked = set(), Counter()
     tools = [tool for tool in recorded.of_type("TOOL_CALL") if tool["payload"]["tool_name"] in names]
     # Where the program ends in the tool, messages have no result of it: without telemetry that is not known.
-    if len(tools) != asked.total() and (has_telemetry or recorded.scenario != "tool fails"):
+    if asked and not ran and isinstance(recorded, Received):
+        yield "tools not known: the telemetry has none"
+    elif len(tools) != asked.total() and (has_telemetry or recorded.scenario != "tool fails"):
         yield f"{len(tools)} tools, {asked.total()} asked for"
     # A library may have a span of the tool that is the form of the last answer.
-    others = {tool["payload"]["tool_name"] for tool in recorded.of_type("TOOL_CALL")} - names - {*transfers, "final_answer", "finish"}
+    others = {tool["tool_name"] for tool in ran} - names - {*transfers, "final_answer", "finish"}
     if others:
         yield f"tools that are none: {', '.join(sorted(others))}"
     for tool in tools:
         payload = tool["payload"]
-        city = (payload["args"] or {}).get("city") if isinstance(payload["args"], dict) else None
-        if city not in asked:
+        city = payload["args"].get("city") if isinstance(payload["args"], dict) else payload["args"]
+        if isinstance(payload["args"], str) and city in asked:
+            yield "arguments of tools without their names: the telemetry has none"
+        if city is None and isinstance(recorded, Received):
+            yield "arguments of tools not known: the telemetry has none"
+        elif not isinstance(city, str) or city not in asked:
             yield f"arguments {json.dumps(payload['args'])}"
         elif city == "Rome":
             is_unknown = tool["meta"].get("outcome") == "unknown" and payload["result"] is None
@@ -287,16 +332,18 @@ def differences_of_places(recorded):
         yield "tools of two conversations in one place"
 
 
-def row(tracer, name, environment, has_telemetry, scenarios, keep):
+def row(tracer, name, environment, word, scenarios, keep):
     """The cells of a program: empty where all is right, else what is not."""
     cells, again = {}, []
-    for scenario in (scenario for scenario in scenarios if name in SPECIAL.get(scenario, ALL)):
+    has_telemetry = word != "without"
+    for scenario in (scenario for scenario in scenarios if name in SPECIAL.get(scenario, ALL) and (word, scenario) != ("alone", INNER)):
         with tempfile.TemporaryDirectory() as folder:
             if keep:
-                folder = Path(keep) / f"{name}-{environment.name}-{has_telemetry}-{scenario.replace(' ', '-')}"
+                folder = Path(keep) / f"{environment.name}-{word}-{scenario.replace(' ', '-')}"
                 folder.mkdir(parents=True)
             try:
-                recorded = Recorded(tracer, NightlyProgram(name, environment, has_telemetry), scenario, Path(folder), MODEL_PORT)
+                execution = Received if word == "alone" else Recorded
+                recorded = execution(tracer, NightlyProgram(name, environment, has_telemetry), scenario, Path(folder), MODEL_PORT)
                 found = list(dict.fromkeys(differences(recorded, has_telemetry)))
                 if not has_telemetry and scenario in REPLAYED:
                     lacking = list(replayed.problems(tracer, recorded, recorded.port))
@@ -307,7 +354,7 @@ def row(tracer, name, environment, has_telemetry, scenarios, keep):
                 found = ["the program did not end"]
         faults = [FAULTS[environment.name, wrong] for wrong in found if (environment.name, wrong) in FAULTS]
         cells[scenario] = "; ".join(faults or found)
-        print(f"{name} {environment.name} {'with' if has_telemetry else 'without'} telemetry, {scenario}: {cells[scenario] or 'ok'}"
+        print(f"{environment.name} {word} telemetry, {scenario}: {cells[scenario] or 'ok'}"
               f"{' (not replayed)' if scenario in again else ''}", flush=True)
     if not has_telemetry and set(REPLAYED) <= set(scenarios):
         cells["replayed"] = f"not: {', '.join(again)}" if again else ""
@@ -340,6 +387,7 @@ def main():
     parser.add_argument("--tracer", required=True, help="our executable")
     parser.add_argument("--series", choices=["now", "old"], help="today's versions, or those of a year ago; both without it")
     parser.add_argument("--only", action="append", choices=SCENARIOS, help="this scenario; once for each")
+    parser.add_argument("--telemetry", action="append", choices=["without", "with", "alone"], help="these rows; once for each")
     parser.add_argument("--keep", help="a folder that receives what each execution left")
     parser.add_argument("names", nargs="*", metavar="FRAMEWORK", help=", ".join(ALL))
     arguments = parser.parse_args()
@@ -347,9 +395,9 @@ def main():
     for series in [arguments.series] if arguments.series else ["now", "old"]:
         for name in arguments.names or (name for name in ALL if (name, series) not in NOT_RUN):
             environment, version = installed(name, series)
-            words = ["without"] if (name, series) in WITHOUT_TELEMETRY else ["without", "with"]
-            rows = {word: row(os.path.abspath(arguments.tracer), name, environment, word == "with", arguments.only or SCENARIOS, arguments.keep)
-                    for word in words}
+            words = ["without"] if (name, series) in WITHOUT_TELEMETRY else ["without", "with", "alone"]
+            rows = {word: row(os.path.abspath(arguments.tracer), name, environment, word, arguments.only or SCENARIOS, arguments.keep)
+                    for word in arguments.telemetry or words}
             results = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
             last = results.get(f"{name} {series}", {"rows": {}})
             known = last["rows"]
@@ -359,7 +407,7 @@ def main():
                           for cell, wrong in cells.items() if wrong and before.get(cell) == ""]
             date = datetime.date.today().isoformat()
             results[f"{name} {series}"] = {"version": version, "date": last["date"] if arguments.only and known else date,
-                                           "rows": {word: {**known.get(word, {}), **cells} for word, cells in rows.items()}}
+                                           "rows": known | {word: known.get(word, {}) | cells for word, cells in rows.items()}}
             RESULTS.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n", encoding="utf-8")
             write_page(results)
     if worse:

@@ -1,3 +1,4 @@
+from haystack import tracing
 from haystack.components.agents import Agent
 from haystack.components.generators.chat import OpenAIChatGenerator
 from haystack.components.generators.utils import print_streaming_chunk
@@ -7,8 +8,12 @@ from haystack.tools import tool
 import asked
 
 if asked.HAS_TELEMETRY:
-    from openinference.instrumentation.haystack import HaystackInstrumentor
-    HaystackInstrumentor().instrument(tracer_provider=asked.provider())
+    try:
+        from haystack_integrations.tracing.opentelemetry import OpenTelemetryTracer
+    except ImportError:
+        from haystack.tracing import OpenTelemetryTracer
+    tracing.enable_tracing(OpenTelemetryTracer(asked.provider().get_tracer("agent")))
+    tracing.tracer.is_content_tracing_enabled = True
 
 
 @tool
@@ -18,8 +23,7 @@ def get_weather(city: str) -> str:
 
 
 def ask(question):
-    model = OpenAIChatGenerator(model="gpt-5-mini")
-    agent = Agent(chat_generator=model, tools=[get_weather], system_prompt="Answer about weather.",
+    agent = Agent(chat_generator=OpenAIChatGenerator(model="gpt-5-mini"), tools=[get_weather], system_prompt="Answer about weather.",
                   streaming_callback=print_streaming_chunk if asked.IS_STREAMED else None)
     return agent.run(messages=[ChatMessage.from_user(question)])["messages"][-1].text
 
