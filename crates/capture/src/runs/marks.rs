@@ -33,9 +33,6 @@ pub(super) fn marks_run(span: &SpanRecord) -> bool {
 /// Recognises a span that says of itself that it is an agent, a workflow, or another step of one. `AutoGen` makes each agent in a
 /// trace of its own, in which nothing runs.
 fn is_agent(span: &SpanRecord) -> bool {
-    if text(&span.attributes, "gen_ai.operation.name") == Some("create_agent") {
-        return false;
-    }
     const KEYS: [&str; 13] = [
         "ai.operationId",
         "gen_ai.agent.id",
@@ -51,6 +48,9 @@ fn is_agent(span: &SpanRecord) -> bool {
         "traceloop.span.kind",
         "traceloop.workflow.name",
     ];
+    if text(&span.attributes, "gen_ai.operation.name") == Some("create_agent") {
+        return false;
+    }
     KEYS.iter().any(|key| text(&span.attributes, key).is_some())
         || span.attributes.keys().any(|key| key.starts_with("tracer.agent"))
         || ["claude_code.", "codex."]
