@@ -27,7 +27,7 @@ use crate::Baseline;
 use crate::content::{Finding, RunContent};
 
 /// All invariants, in the order in which a hint names them.
-pub(crate) const INVARIANTS: [InvariantSpec; 12] = [
+pub(crate) const INVARIANTS: &[InvariantSpec] = &[
     stop_condition_reached::SPEC,
     forbidden_tools::SPEC,
     required_tools::SPEC,
@@ -124,12 +124,11 @@ impl InvariantSpec {
 
 /// The invariant with this name, or with this name and a label.
 pub(crate) fn find(name: &str) -> Option<&'static InvariantSpec> {
-    const TABLE: &[InvariantSpec] = &INVARIANTS;
     let (kind, label) = name.split_once('.').unwrap_or((name, ""));
     let is_named = |spec: &&InvariantSpec| {
         spec.name == name || spec.is_labelled && spec.name == kind && !label.is_empty()
     };
-    TABLE.iter().find(is_named)
+    INVARIANTS.iter().find(is_named)
 }
 
 /// Reads `require`, which may only be `true` where a property has no opposite.

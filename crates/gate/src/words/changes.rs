@@ -220,7 +220,7 @@ pub fn replacement_phrases(old: &Baseline, new: &Baseline) -> Vec<Phrase> {
         let phrases = tools.take(MAX_TOOLS);
         reported.extend(phrases.map(|tool| Phrase::words(what).and_value(*tool)));
     }
-    for spec in &METRICS {
+    for spec in METRICS {
         let metric = Metric::Recorded(spec);
         let median = |baseline: &Baseline| aggregate(&baseline.sample(&metric)?, Aggregate::Median);
         reported.extend(moved(spec, median(old), median(new), "").map(Phrase::words));

@@ -12,13 +12,18 @@ use tracer_sdk::{Usage, llm_call, tool_call};
 
 #[test]
 fn the_runs_of_the_vectors_give_their_numbers_and_signatures() {
-    for vector in measured("extract_run_metrics") {
+    let vectors = measured("extract_run_metrics");
+    // The contract does not have all: neither dollars nor failed calls, for instance.
+    let is_of_the_contract = |name: &str| {
+        let mut vectors = vectors.iter();
+        vectors.any(|vector| vector.expected["numeric_metrics"].get(name).is_some())
+    };
+    for vector in &vectors {
         let run = metrics_of_vector(&vector.name);
         let expected = &vector.expected;
-        // The contract has neither dollars nor failed calls, nor those that did not run.
         for metric in Metric::recorded() {
             let name = metric.to_string();
-            if ["cost_usd", "failed_call_count", "not_run_call_count"].contains(&name.as_str()) {
+            if !is_of_the_contract(&name) {
                 continue;
             }
             let reported = expected["numeric_metrics"][&name].as_f64();
