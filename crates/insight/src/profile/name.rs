@@ -68,9 +68,6 @@ pub static METRICS: &[MetricSpec] = &[
     count("loop_warning_count", "loop warnings", |run| {
         run.counted(run.counts.loop_warnings)
     }),
-    count("distinct_tool_count", "different tools", |run| {
-        run.counted(run.signature.tool_names().len() as u64)
-    }),
 ];
 
 const fn count(
