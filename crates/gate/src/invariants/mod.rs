@@ -1,5 +1,6 @@
 //! Invariants: properties that every trial must keep, one file each.
 
+mod allowed_models;
 mod failed_calls_are_retried;
 mod forbidden_tools;
 mod grounded_arguments;
@@ -40,6 +41,7 @@ pub(crate) const INVARIANTS: &[InvariantSpec] = &[
     tool_arguments::SPEC,
     grounded_arguments::SPEC,
     output::SPEC,
+    allowed_models::SPEC,
 ];
 
 /// An error of reading a value, with the path to it.
