@@ -1,6 +1,5 @@
 //! Invariants: properties that every trial must keep, one file each.
 
-mod allowed_models;
 mod failed_calls_are_retried;
 mod forbidden_tools;
 mod grounded_arguments;
@@ -41,7 +40,6 @@ pub(crate) const INVARIANTS: &[InvariantSpec] = &[
     tool_arguments::SPEC,
     grounded_arguments::SPEC,
     output::SPEC,
-    allowed_models::SPEC,
 ];
 
 /// An error of reading a value, with the path to it.
