@@ -63,6 +63,7 @@ impl StartError {
         match source.kind() {
             io::ErrorKind::NotFound => Self::NotFound { name },
             io::ErrorKind::PermissionDenied
+            | io::ErrorKind::IsADirectory
             | io::ErrorKind::ExecutableFileBusy
             | io::ErrorKind::ArgumentListTooLong
             | io::ErrorKind::InvalidInput => Self::NotExecutable { name, source },
@@ -91,8 +92,11 @@ impl StartError {
                 format!("check the name, or name a file with its path: ./{shown}")
             }
             Self::NotFound { .. } => "check the path; it is seen from the current directory".to_owned(),
-            Self::NotExecutable { name, .. } => {
+            Self::NotExecutable { name, source } => {
                 let shown = shell_quoted(&name.display().to_string());
+                if source.kind() == io::ErrorKind::IsADirectory {
+                    return format!("{shown} is a folder: name the program in it");
+                }
                 format!("allow it with chmod +x {shown}, or name the program that runs it: python3, node, sh")
             }
             Self::Failed { .. } | Self::Lost(_) => "close other programs, and try again".to_owned(),
@@ -126,6 +130,7 @@ fn check_in(name: &OsStr, here: &Path, folders: Option<&OsStr>) -> Result<(), St
         files.find(|file| file.is_file())
     };
     Err(match found {
+        Some(file) if here.join(&file).is_dir() => StartError::new(&file, io::ErrorKind::IsADirectory.into()),
         Some(file) => StartError::new(&file, io::ErrorKind::PermissionDenied.into()),
         None => StartError::new(path, io::ErrorKind::NotFound.into()),
     })
@@ -302,6 +307,8 @@ mod tests {
         fs::write(&file, "#!/bin/sh\n").unwrap();
         assert_eq!(code(&file), Some(NOT_EXECUTABLE));
         assert_eq!(code(folder.path()), Some(NOT_EXECUTABLE), "a folder");
+        let hint = check_program(".".as_ref(), folder.path()).unwrap_err().hint();
+        assert_eq!(hint, ". is a folder: name the program in it");
         let named = |name: &str| check_in(name.as_ref(), Path::new("."), Some(folder.path().as_os_str()));
         let error = named("agent").unwrap_err();
         assert_eq!(error.exit_code(), Some(NOT_EXECUTABLE), "by its bare name");
