@@ -4,6 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use tracer_gate::files;
 use tracer_sdk::format::{RUNS_FOLDER, TraceId};
 
 use crate::error::CliError;
@@ -186,18 +187,19 @@ impl From<NewFileError> for CliError {
     }
 }
 
-/// Checks that a file can be written, before its content is paid for. Creates its folder if it is missing.
+/// Checks that a file can be written, before its content is paid for: in its folder, or else in the nearest one above, where
+/// [`write_new`] makes it. Leaves nothing.
 pub(crate) fn prepare(path: &Path) -> Result<(), NewFileError> {
     let failed = |error| NewFileError::Write(path.to_owned(), error);
     match OutputTarget::of(path, false).map_err(failed)? {
         // Only writing shows whether a stream, a pipe or a device accepts data.
         OutputTarget::Stream(_) | OutputTarget::Special => Ok(()),
         OutputTarget::File { path, .. } => {
-            let folder = folder_of(&path);
-            fs::create_dir_all(folder)
-                .and_then(|()| beside(folder))
-                .map(drop)
-                .map_err(failed)
+            let mut folder = folder_of(&path);
+            while !files::is_there(folder) && folder != Path::new(".") {
+                folder = folder_of(folder);
+            }
+            beside(folder).map(drop).map_err(failed)
         }
     }
 }

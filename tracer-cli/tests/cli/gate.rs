@@ -4,6 +4,7 @@ use std::fs;
 
 use rstest::rstest;
 use serde_json::{Value, json};
+use tracer_gate::{Acceptance, Baseline};
 
 use crate::sandbox::{FIRST, Outcome, SECOND, Sandbox, THIRD, meta, spans};
 
@@ -609,6 +610,34 @@ fn the_baseline_of_another_agent_is_refused_unless_that_is_meant() {
     sandbox.tracer(&accept).fails(2, &said);
     let forced = sandbox.tracer(&[&accept[..], &["--force"]].concat());
     assert_eq!(forced.code, Some(0), "{forced:?}");
+}
+
+#[test]
+fn a_refused_baseline_of_another_program_leaves_no_folder_for_the_report() {
+    let sandbox = sandbox();
+    file(&sandbox, ".tracer/policy.yaml", POLICY);
+    sandbox.tracer(&["baseline", FIRST, "--out", "b.json"]);
+    let mut baseline = Baseline::parse(&fs::read(sandbox.path("b.json")).unwrap()).unwrap();
+    baseline.agent = None;
+    baseline.command = vec!["other-agent".to_owned()];
+    let baseline = baseline.accepted(Acceptance::default());
+    fs::write(sandbox.path("b.json"), baseline.to_json()).unwrap();
+
+    let gate = |options: &[&str]| {
+        let report = [
+            "run",
+            "--baseline",
+            "b.json",
+            "--json-out",
+            "new/folder/report.json",
+        ];
+        sandbox.tracer(&[&report[..], options, &["--", "true"]].concat())
+    };
+    let said = ["is of the program other-agent, and this is true", "--force"];
+    gate(&[]).fails(2, &said);
+    assert!(!sandbox.path("new").exists());
+    assert_eq!(gate(&["--force"]).code, Some(1), "it leaves no trace");
+    assert_eq!(json_of(&sandbox, "new/folder/report.json")["verdict"], "fail");
 }
 
 #[test]
