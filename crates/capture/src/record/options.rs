@@ -30,8 +30,10 @@ pub struct RecordOptions {
     pub name: String,
     /// The program and its arguments.
     pub command: Vec<OsString>,
-    /// Its working directory.
+    /// Its working directory, as the run records it.
     pub directory: PathBuf,
+    /// Copy of the directory in which the command runs, where it runs in one.
+    pub working_copy: Option<PathBuf>,
     /// Receives OTLP.
     pub receives_otlp: bool,
     /// Sends calls of model APIs through the recording proxy.
@@ -67,6 +69,7 @@ impl RecordOptions {
             name,
             command,
             directory: directory.to_owned(),
+            working_copy: None,
             receives_otlp: true,
             proxies_models: true,
             keeps_exchanges: true,
@@ -142,6 +145,11 @@ impl RecordOptions {
     }
 
     pub(super) fn scrubbing(&self) -> Scrubbing {
-        Scrubbing::of_program(&self.settings, &self.directory)
+        Scrubbing::of_program(&self.settings, self.place())
+    }
+
+    /// The folder in which the command runs.
+    pub(super) fn place(&self) -> &Path {
+        self.working_copy.as_deref().unwrap_or(&self.directory)
     }
 }

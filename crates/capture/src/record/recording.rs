@@ -155,7 +155,7 @@ impl Recording {
     /// [`RecordingError`] when the data directory cannot be written, or the receiver or the proxy cannot be started.
     pub fn start(mut options: RecordOptions, inherited: &Inherited) -> Result<Self, RecordingError> {
         let program = Program::of_command(&options.command, &options.directory);
-        let findings = EnvironmentFindings::of_command(inherited, &options.directory);
+        let findings = EnvironmentFindings::of_command(inherited, options.place());
         let identity = identity(&options);
         let mut into_options = CollectorOptions::new(&options.settings);
         into_options.into = TraceRuns::OneRun(identity.clone());

@@ -46,8 +46,8 @@ pub struct TrialCommand {
     pub gate: String,
     /// The program.
     pub program: TrialProgram,
-    /// Its arguments.
-    pub arguments: Vec<OsString>,
+    /// The command as the user wrote it, which a captured run records.
+    pub words: Vec<OsString>,
     /// Its folder.
     pub workspace: Workspace,
     /// Runs in the workspace itself instead of a copy.
@@ -108,7 +108,7 @@ impl TrialCommand {
         let mut launch = self.launch(number, scratch, directory);
         let capture = self.capture.as_ref();
         let captured = capture
-            .map(|capture| capture.begin(&scratch.data_dir(), &mut launch))
+            .map(|capture| capture.begin(&scratch.data_dir(), self, &mut launch))
             .transpose()?;
         let ended = process::run(&launch, orphans, stop);
         let (exit, took) = match &ended {
@@ -182,7 +182,7 @@ impl TrialCommand {
         environment.extend(own_temporary_folder(&scratch.temporary()));
         Launch {
             program: self.program.called_in(&directory),
-            arguments: self.arguments.clone(),
+            arguments: self.words.iter().skip(1).cloned().collect(),
             input: None,
             directory,
             environment,

@@ -12,6 +12,7 @@ use tracer_capture::record::{CommandEnd, Exit, Inherited, RecordOptions, Recordi
 use tracer_sdk::format::{RUNS_FOLDER, Timestamp};
 use tracer_sdk::settings::Settings;
 
+use super::attempt::TrialCommand;
 use super::process::Launch;
 
 /// Capture of the runs of trials.
@@ -32,13 +33,19 @@ pub(super) struct CapturedTrial {
 
 impl TrialCapture {
     /// Begins the capture of a trial, whose run is in this data directory; the error is the reason why it cannot be started.
-    pub(super) fn begin(&self, data_dir: &Path, launch: &mut Launch) -> io::Result<CapturedTrial> {
-        let program = launch.program.as_os_str().to_owned();
-        let command = [&[program], &*launch.arguments].concat();
+    pub(super) fn begin(
+        &self,
+        data_dir: &Path,
+        command: &TrialCommand,
+        launch: &mut Launch,
+    ) -> io::Result<CapturedTrial> {
         let mut settings = self.settings.clone();
         settings.data_dir = data_dir.into();
         let inherited = Inherited::of_process();
-        let mut options = RecordOptions::new(settings, command, &launch.directory, &inherited);
+        // The copy is gone when somebody runs the command again.
+        let (words, directory) = (command.words.clone(), command.workspace.root());
+        let mut options = RecordOptions::new(settings, words, directory, &inherited);
+        options.working_copy = Some(launch.directory.clone());
         let replayer = self.cassette.as_ref();
         let replayer = replayer
             .map(|cassette| options.replay(cassette, ReplayOptions::default()))

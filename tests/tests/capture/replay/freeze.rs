@@ -1,6 +1,7 @@
 //! `tracer freeze`: bad runs become tests that fail, and pass once the agent is fixed.
 
 use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -300,6 +301,55 @@ fn a_bad_run_becomes_a_test_that_its_fix_passes(#[case] run: BadRun) {
         (Some("pass"), Some(0)),
         "{report:#}"
     );
+}
+
+#[test]
+fn a_trial_of_a_gate_is_frozen_where_the_gate_was_called() {
+    let run = leaves_out_a_step();
+    let provider = provider(run.answers.clone());
+    let recorder = Recorder::new()
+        .env("OPENAI_BASE_URL", &format!("{}/v1", provider.base()))
+        .env("OPENAI_API_KEY", "sk-not-recorded-0123456789");
+    script(&recorder, &run.bad);
+    recorder.write("agent.sh", &format!("#!/bin/sh\nexec {EXPORTER} act-script\n"));
+    let executable = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(recorder.path("agent.sh"), executable).unwrap();
+    recorder.write(
+        "gate.yaml",
+        "version: 2\nmetrics:\n  required_tools: {all_of: [send_reply]}\n",
+    );
+    let gate = |options: &[&str]| -> (Value, Outcome) {
+        let mut tracer = recorder.tracer();
+        tracer.args(["run", "--trials", "1", "--json-out", "report.json"]);
+        let outcome: Outcome = tracer
+            .args(options)
+            .args(["--", "./agent.sh"])
+            .output()
+            .unwrap()
+            .into();
+        let report = std::fs::read(recorder.path("report.json"));
+        let report = report.unwrap_or_else(|error| panic!("{error}: {outcome:#?}"));
+        (serde_json::from_slice(&report).unwrap(), outcome)
+    };
+    let (report, outcome) = gate(&["--policy", "gate.yaml", "--capture"]);
+    let trial = &report["trials"][0];
+    assert_eq!(trial["failure"], Value::Null, "{report:#} {outcome:#?}");
+
+    let mut tracer = recorder.tracer();
+    tracer.args(["freeze", trial["trace_id"].as_str().unwrap(), "--name", "case"]);
+    let outcome: Outcome = tracer.args(["--check", run.checks[0]]).output().unwrap().into();
+    assert_eq!(outcome.code, Some(0), "{outcome:#?}");
+    outcome.says("-- ./agent.sh");
+
+    let frozen = [
+        "--policy",
+        "tests/frozen/case.yaml",
+        "--cassette",
+        "tests/frozen/case.jsonl",
+    ];
+    assert_eq!(gate(&frozen).0["verdict"], "fail");
+    script(&recorder, &run.fixed);
+    assert_eq!(gate(&frozen).0["verdict"], "pass");
 }
 
 #[test]

@@ -75,9 +75,9 @@ fn command(
     let settings = session.settings()?;
     let workspace = Workspace::look(&current_directory()?, &settings.data_dir)?;
     let cassette = args.cassette.as_deref().map(cassettes::read).transpose()?;
-    let (name, arguments) = args
+    let name = args
         .command
-        .split_first()
+        .first()
         .ok_or_else(|| CliError::input("there is no command to run"))?;
     let output = OutputCleaner::new(&settings);
     let id: String = uuid::Uuid::new_v4()
@@ -101,7 +101,7 @@ fn command(
     let command = TrialCommand {
         gate: id,
         program: TrialProgram::find(name, &workspace)?,
-        arguments: arguments.to_vec(),
+        words: args.command.clone(),
         workspace,
         in_place: args.in_place,
         timeout: policy.timeout,
