@@ -1,6 +1,7 @@
 //! Grammar of policy files as `serde` types, and the rules that they state.
 
 use std::collections::BTreeMap;
+use std::mem;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use tracer_insight::profile::{METRICS, Metric};
 
 use super::rules::{Measured, Rule, Statistical, Tolerance, share, usual_share};
 use super::yaml::YamlText;
-use super::{Aggregate, Check, MAX_MISTAKES, OnInconclusive, OnReplayMiss, Policy, PolicyMistake};
+use super::{Aggregate, Check, MAX_MISTAKES, OnInconclusive, OnReplayMiss, PolicyMistake};
 use crate::invariants::{self, INVARIANTS, PathError};
 use crate::statistics::{IntervalMethod, minimum_trials};
 use crate::{AllowedRange, CheckKind, CheckMode, Direction};
@@ -20,28 +21,41 @@ use crate::{AllowedRange, CheckKind, CheckMode, Direction};
 pub(super) const RATE: &str = "task_pass_rate";
 
 /// A policy of version 2: the checks of a gate.
-#[derive(Debug, Deserialize, schemars::JsonSchema)]
+///
+/// ```
+/// use tracer_gate::policy::{OnInconclusive, Overrides, Policy};
+///
+/// let text = "version: 2\ninconclusive: fail\nmetrics:\n  no_loops: {kind: invariant}\n";
+/// let policy = Policy::parse(text, &Overrides::default()).unwrap();
+/// assert_eq!(policy.trials, 3);
+/// assert!(policy.fail_fast);
+/// assert_eq!(policy.on_inconclusive, OnInconclusive::Fail);
+/// ```
+#[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct PolicyFile {
+#[non_exhaustive]
+pub struct Policy {
     /// Version of the grammar.
     #[serde(rename = "version")]
     #[schemars(schema_with = "schema::version")]
     _version: IgnoredAny,
     /// Number of runs of the agent.
-    #[serde(default = "default_trials")]
-    trials: NonZeroU32,
+    #[serde(default = "default_trials", deserialize_with = "positive")]
+    #[schemars(with = "NonZeroU32")]
+    pub trials: u32,
     /// Stop as soon as the verdict is certain.
     #[serde(default = "yes")]
-    fail_fast: bool,
+    pub fail_fast: bool,
     /// Exit code of an INCONCLUSIVE gate: 0 or 1.
-    #[serde(default)]
-    inconclusive: OnInconclusive,
+    #[serde(rename = "inconclusive", default)]
+    pub on_inconclusive: OnInconclusive,
     /// Interval of statistical and distributional checks.
     #[serde(default)]
-    decision: IntervalMethod,
+    pub decision: IntervalMethod,
     /// Trials at a time.
-    #[serde(default = "one")]
-    jobs: NonZeroU32,
+    #[serde(default = "one", deserialize_with = "positive")]
+    #[schemars(with = "NonZeroU32")]
+    pub jobs: u32,
     /// Maximum duration of a trial in seconds.
     #[serde(
         rename = "timeout_s",
@@ -49,20 +63,23 @@ pub(super) struct PolicyFile {
         deserialize_with = "seconds"
     )]
     #[schemars(with = "f64", default = "schema::timeout", extend("exclusiveMinimum" = 0))]
-    timeout: Duration,
+    pub timeout: Duration,
     /// Verdict of a trial against a cassette that asked what is not in it.
-    #[serde(default)]
-    replay_miss: OnReplayMiss,
+    #[serde(rename = "replay_miss", default)]
+    pub on_replay_miss: OnReplayMiss,
     /// Age from which the report warns of a cassette: hours, days or weeks, as in 90d.
     #[serde(default, deserialize_with = "age")]
     #[schemars(with = "Option<String>", regex(pattern = "^[0-9]+[hdw]$"))]
-    cassette_max_age: Option<Duration>,
+    pub cassette_max_age: Option<Duration>,
     /// Invariants that only `task_pass_rate` judges: a trial may break them.
     #[serde(default)]
-    judged_by_rate: Vec<String>,
+    pub judged_by_rate: Vec<String>,
     /// The checks by the name of their metric.
     #[schemars(schema_with = "schema::metrics")]
     metrics: BTreeMap<String, Value>,
+    /// The same, read, in the order of the policy.
+    #[serde(skip)]
+    pub checks: Vec<Check>,
 }
 
 /// The keys of a `measured` metric.
@@ -120,12 +137,12 @@ enum SuccessPredicate {
     AllInvariantsPassed,
 }
 
-const fn default_trials() -> NonZeroU32 {
-    NonZeroU32::MIN.saturating_add(2)
+const fn default_trials() -> u32 {
+    3
 }
 
-const fn one() -> NonZeroU32 {
-    NonZeroU32::MIN
+const fn one() -> u32 {
+    1
 }
 
 const fn yes() -> bool {
@@ -134,6 +151,10 @@ const fn yes() -> bool {
 
 const fn default_timeout() -> Duration {
     Duration::from_secs(600)
+}
+
+fn positive<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    NonZeroU32::deserialize(deserializer).map(NonZeroU32::get)
 }
 
 fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
@@ -171,17 +192,16 @@ fn age<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D
 
 /// The policy of a text as far as it can be read; with a mistake it is none.
 pub(super) fn read(yaml: &YamlText, mistakes: &mut Vec<PolicyMistake>) -> Option<Policy> {
-    let file: PolicyFile = lenient(&yaml.value, &[], mistakes, from_value)?;
-    let mut checks = Vec::with_capacity(file.metrics.len());
-    for (name, keys) in file.metrics {
+    let mut policy: Policy = lenient(&yaml.value, &[], mistakes, from_value)?;
+    for (name, keys) in mem::take(&mut policy.metrics) {
         if mistakes.len() > MAX_MISTAKES {
             break;
         }
-        if let Some(rule) = rule(&name, keys.clone(), file.decision, mistakes) {
+        if let Some(rule) = rule(&name, keys.clone(), policy.decision, mistakes) {
             let path = ["metrics".to_owned(), name];
             let position = yaml.position_of(&path, true);
             let [_, name] = path;
-            checks.push(Check {
+            policy.checks.push(Check {
                 name,
                 keys,
                 rule,
@@ -190,23 +210,13 @@ pub(super) fn read(yaml: &YamlText, mistakes: &mut Vec<PolicyMistake>) -> Option
             });
         }
     }
+    let checks = &mut policy.checks;
     checks.sort_by_key(|check| check.position.map(|at| (at.line, at.column)));
     if mistakes.is_empty() {
-        mistakes.extend(misplaced_judged_by_rate(&file.judged_by_rate, &checks));
-        mistakes.extend(checks.iter().filter_map(|check| unscored(check, &checks)));
+        mistakes.extend(misplaced_judged_by_rate(&policy.judged_by_rate, checks));
+        mistakes.extend(checks.iter().filter_map(|check| unscored(check, checks)));
     }
-    Some(Policy {
-        trials: file.trials.get(),
-        fail_fast: file.fail_fast,
-        checks,
-        on_inconclusive: file.inconclusive,
-        decision: file.decision,
-        jobs: file.jobs.get(),
-        timeout: file.timeout,
-        on_replay_miss: file.replay_miss,
-        cassette_max_age: file.cassette_max_age,
-        judged_by_rate: file.judged_by_rate,
-    })
+    Some(policy)
 }
 
 fn from_value<T: DeserializeOwned>(value: &Value) -> Result<T, PathError> {
@@ -447,28 +457,16 @@ fn the_page_of_the_policy_names_every_metric() {
     }
 }
 
+/// For editors: what depends on several keys at once is left to the reader.
 mod schema {
-    use std::borrow::Cow;
-
     use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
     use serde_json::{Map, Value, json};
 
-    use super::{MeasuredKeys, PolicyFile, RATE, StatisticalKeys};
+    use super::{MeasuredKeys, RATE, StatisticalKeys};
     use crate::CheckKind;
     use crate::invariants::INVARIANTS;
-    use crate::policy::{Distributional, Policy};
+    use crate::policy::Distributional;
     use tracer_insight::profile::METRICS;
-
-    /// The schema is for editors: it leaves to the reader what depends on several keys at once.
-    impl JsonSchema for Policy {
-        fn schema_name() -> Cow<'static, str> {
-            "Policy".into()
-        }
-
-        fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-            PolicyFile::json_schema(generator)
-        }
-    }
 
     pub(super) fn version(_: &mut SchemaGenerator) -> Schema {
         json_schema!({"enum": [2, 2.1, "2", "2.0", "2.1"]})

@@ -36,47 +36,11 @@ use serde::{Deserialize, Serialize};
 use crate::content::{Finding, RunContent};
 use crate::invariants::Invariant;
 pub use crate::statistics::Aggregate;
-use crate::statistics::IntervalMethod;
 pub use error::{PolicyError, PolicyMistake};
+pub use file::Policy;
 pub use rules::{Check, Distributional, Measured, Rule, Statistical, Tolerance};
 use serde_json::Value;
 use yaml::YamlText;
-
-/// The checks of a gate and how its trials run, after the overrides of the command line.
-///
-/// ```
-/// use tracer_gate::policy::{OnInconclusive, Overrides, Policy};
-///
-/// let text = "version: 2\ninconclusive: fail\nmetrics:\n  no_loops: {kind: invariant}\n";
-/// let policy = Policy::parse(text, &Overrides::default()).unwrap();
-/// assert_eq!(policy.trials, 3);
-/// assert!(policy.fail_fast);
-/// assert_eq!(policy.on_inconclusive, OnInconclusive::Fail);
-/// ```
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct Policy {
-    /// Number of trials.
-    pub trials: u32,
-    /// Stop as soon as the verdict is certain.
-    pub fail_fast: bool,
-    /// The checks, in the order of the policy.
-    pub checks: Vec<Check>,
-    /// Exit code of an INCONCLUSIVE gate.
-    pub on_inconclusive: OnInconclusive,
-    /// Interval of statistical and distributional checks.
-    pub decision: IntervalMethod,
-    /// Trials at a time.
-    pub jobs: u32,
-    /// Maximum duration of a trial.
-    pub timeout: Duration,
-    /// Verdict on a cassette miss.
-    pub on_replay_miss: OnReplayMiss,
-    /// Age from which the report warns of a cassette.
-    pub cassette_max_age: Option<Duration>,
-    /// Invariants that do not fail the gate trial by trial: a trial that violates one counts against `task_pass_rate`.
-    pub judged_by_rate: Vec<String>,
-}
 
 /// Verdict on a cassette miss: a request without a recorded answer.
 ///
