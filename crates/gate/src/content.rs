@@ -1,6 +1,6 @@
 //! Content of a run, for the checks of arguments, answers and outputs.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tracer_insight::conversation::embedded_json;
 use tracer_insight::last_answer;
@@ -48,7 +48,7 @@ pub struct NoOutput;
 impl TrialOutput for NoOutput {}
 
 /// Outcome of an invariant in one run.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Finding {
     /// The run keeps the check; null where that is not known.
     pub outcome: Option<bool>,

@@ -1,7 +1,7 @@
 //! A phrase of our own words and of values from elsewhere, which every surface shows in its own safe way.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::markdown;
 use tracer_insight::text;
@@ -10,8 +10,8 @@ use tracer_insight::text;
 const MAX_VALUE_LENGTH: usize = 80;
 
 /// Words and values in the order in which they are read; in JSON their text.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
-#[serde(into = "String")]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(into = "String", from = "String")]
 #[schemars(with = "String")]
 pub struct Phrase {
     parts: Vec<PhrasePart>,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Finding;
 use tracer_insight::profile::{Bounds, Metric, MetricUnit, RunProfile};
@@ -199,7 +199,7 @@ impl Trial {
 /// assert_eq!(serde_json::to_string(&ProcessExit::Signal(9))?, r#"{"signal":9}"#);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ProcessExit {
     /// With this code.
@@ -225,7 +225,7 @@ impl std::fmt::Display for ProcessExit {
 /// let failure = TrialFailure::new(FailureReason::SeveralTraces).with("found 2");
 /// assert_eq!(failure.to_string(), "it left several traces: found 2");
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct TrialFailure {
     /// Why.
     pub reason: FailureReason,
@@ -285,7 +285,7 @@ impl std::fmt::Display for TrialFailure {
 /// assert_eq!(FailureReason::NoTrace.sentence(), "it left no trace");
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum FailureReason {

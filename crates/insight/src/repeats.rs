@@ -46,7 +46,7 @@ const CHANGING: &[&str] = &[
 /// let repeats = RunProfile::new(&run.meta, run.records).repeats;
 /// assert_eq!((repeats[0].pattern.as_slice(), repeats[0].repetitions), (&["search".to_owned()][..], 4));
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 pub struct RepeatedCalls {
     /// The names of the calls in the block; of a long block the first ones.
     pub pattern: Vec<String>,

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::report::{ReportedSample, SampledTrial};
+use super::report::WholeReport;
 use super::{Acceptance, Baseline, BaselineTrial, file};
-use crate::{InputError, Verdict};
+use crate::{InputError, ReportedTrial, Verdict};
 use tracer_insight::profile::{Metric, RunProfile, agent_of};
 use tracer_insight::signature::Signature;
 use tracer_sdk::format::RecordedStatus;
@@ -34,7 +34,7 @@ impl Baseline {
     /// ```
     #[must_use]
     pub fn of_run(run: &RunProfile, created_at: &str) -> Self {
-        let mut baseline = assemble(vec![SampledTrial::from(run)], created_at);
+        let mut baseline = assemble([ReportedTrial::of_run(run)], created_at);
         baseline.forced = run.status != RecordedStatus::Ok || run.missing.is_some();
         baseline.sealed()
     }
@@ -53,8 +53,8 @@ impl Baseline {
     /// ```
     #[must_use]
     pub fn of_runs(runs: &[&RunProfile], created_at: &str) -> Option<Self> {
-        let trials: Vec<SampledTrial> = runs.iter().map(|run| SampledTrial::from(*run)).collect();
-        (!trials.is_empty()).then(|| assemble(trials, created_at).sealed())
+        let trials = runs.iter().map(|run| ReportedTrial::of_run(run));
+        (!runs.is_empty()).then(|| assemble(trials, created_at).sealed())
     }
 
     /// A baseline of all the trials of a gate, from the text of its report. What `demanded` lets pass, the baseline
@@ -71,7 +71,7 @@ impl Baseline {
     ///
     /// [`InputError`] when it is not the unedited report of a whole, passing sample.
     pub fn of_report(report: &[u8], created_at: &str, demanded: Demanded) -> Result<Self, InputError> {
-        let sample = ReportedSample::parse(report)?;
+        let sample = WholeReport::parse(report)?;
         let has_failed = sample.verdict != Verdict::Pass;
         if has_failed && demanded == Demanded::Pass {
             return Err(not_passed(format!(
@@ -79,14 +79,15 @@ impl Baseline {
                 sample.verdict.as_str()
             )));
         }
-        if let Some(missing) = sample.missing.as_ref().filter(|_| demanded != Demanded::Nothing) {
+        let missing = sample.missing();
+        if let Some(missing) = missing.as_ref().filter(|_| demanded != Demanded::Nothing) {
             return Err(not_passed(missing.clone()));
         }
         let mut baseline = assemble(sample.trials, created_at);
-        baseline.command = sample.command;
-        baseline.environment = sample.environment;
+        baseline.command = sample.gate.command;
+        baseline.environment = Some(sample.environment).filter(|known| !known.is_empty());
         baseline.report_verdict = Some(sample.verdict);
-        baseline.forced = has_failed || sample.missing.is_some();
+        baseline.forced = has_failed || missing.is_some();
         Ok(baseline.sealed())
     }
 
@@ -155,51 +156,48 @@ fn not_passed(message: String) -> InputError {
     InputError::new(message).with_hint("fix the failure first, or pass --force")
 }
 
-impl From<&RunProfile> for SampledTrial {
-    fn from(run: &RunProfile) -> Self {
-        let metrics = Metric::recorded().filter_map(|metric| Some((metric.to_string(), run.value(&metric)?)));
-        Self {
-            trial: BaselineTrial {
-                run_id: run.trace_id.to_string(),
-                run_name: run.run_name.clone(),
-                metrics: metrics.collect(),
-                signature: run.signature.id(),
-                repeated_calls: run.repeated_calls(),
-                guardrail_stops: run.guardrail_stops.len() as u64,
-                possible_tools: run.possible_tools.keys().cloned().collect(),
-            },
-            signature: run.signature.clone(),
-        }
-    }
+/// A run of a sample and its signature; `None` of a trial that left none.
+fn sampled(trial: ReportedTrial) -> Option<(BaselineTrial, Signature)> {
+    let signature = trial.signature?;
+    let numbers = trial.metrics.into_iter();
+    let sampled = BaselineTrial {
+        run_id: trial.trace_id?,
+        run_name: trial.run_name,
+        metrics: numbers.filter_map(|(name, value)| Some((name, value?))).collect(),
+        signature: signature.id(),
+        repeated_calls: (trial.repeats.len() + trial.unknown_repeats.len()) as u64,
+        guardrail_stops: trial.guardrail_stops.len() as u64,
+        possible_tools: trial.possible_tools.into_keys().collect(),
+    };
+    Some((sampled, signature))
 }
 
 /// The agent of all the runs; `None` when they have none, or several.
-fn common_agent(trials: &[SampledTrial]) -> Option<String> {
-    let mut agents = trials
-        .iter()
-        .map(|sampled| agent_of(sampled.trial.run_name.as_deref()?));
+fn common_agent(trials: &[BaselineTrial]) -> Option<String> {
+    let mut agents = trials.iter().map(|trial| agent_of(trial.run_name.as_deref()?));
     let first = agents.next().flatten()?;
     agents.all(|agent| agent == Some(first)).then(|| first.to_owned())
 }
 
-fn assemble(sampled: Vec<SampledTrial>, created_at: &str) -> Baseline {
-    let agent = common_agent(&sampled);
+fn assemble(trials: impl IntoIterator<Item = ReportedTrial>, created_at: &str) -> Baseline {
     let mut signatures: BTreeMap<String, Signature> = BTreeMap::new();
-    let trials = sampled.into_iter().map(|SampledTrial { trial, signature }| {
+    let trials = trials.into_iter().filter_map(sampled);
+    let trials = trials.map(|(trial, signature)| {
         signatures.insert(trial.signature.clone(), signature);
         trial
     });
+    let trials: Vec<BaselineTrial> = trials.collect();
     Baseline {
         baseline_version: file::VERSION,
         created_at: created_at.to_owned(),
-        agent,
+        agent: common_agent(&trials),
         command: Vec::new(),
         environment: None,
         report_verdict: None,
         forced: false,
         acceptance: None,
         digest: String::new(),
-        trials: trials.collect(),
+        trials,
         signatures,
     }
 }

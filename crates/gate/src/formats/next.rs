@@ -61,10 +61,7 @@ fn to_go_on(report: &Report, report_file: Option<&str>, place: fn(&str) -> &str)
         telling_trial(report).unwrap_or_default()
     };
     // A report is no baseline while one of its trials left no run that counts.
-    let is_sampled = |trial: &ReportedTrial| {
-        trial.trace_id.is_some() && trial.signature.is_some() && trial.failure.is_none()
-    };
-    let can_be_kept = whole_report.is_none() || report.trials.iter().all(is_sampled);
+    let can_be_kept = whole_report.is_none() || report.trials.iter().all(ReportedTrial::has_left_a_run);
     match &report.gate.baseline {
         Some(baseline) if !passed && can_be_kept => {
             let is_forced = report.gate.options.iter().any(|option| option == "--force");

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tracer_insight::profile::{Bounds, CountMismatch, Metric};
+use tracer_insight::profile::{Bounds, CountMismatch, Metric, RunProfile};
 
 use super::reported::{GateDetails, Report, ReportedTrial};
 use super::{BaselineChanges, Judgement};
@@ -43,7 +43,7 @@ impl Report {
         let mut findings = judgement.findings.into_iter();
         let reported = trials.iter().map(|trial| {
             let findings = findings.next().unwrap_or_default();
-            reported(trial, findings, baseline)
+            ReportedTrial::new(trial, findings, baseline)
         });
         let reported: Vec<ReportedTrial> = reported.collect();
         Self {
@@ -61,57 +61,62 @@ impl Report {
     }
 }
 
-fn reported(
-    trial: &Trial,
-    findings: BTreeMap<String, Finding>,
-    baseline: Option<&Baseline>,
-) -> ReportedTrial {
-    let values = Metric::recorded().map(|metric| {
-        let value = trial.bounds(&metric).and_then(Bounds::exact);
-        (metric.to_string(), value)
-    });
-    let mut reported = ReportedTrial {
-        trial: trial.number,
-        trace_id: trial.trace_id.clone(),
-        run_name: trial.run_name.clone(),
-        exit: trial.exit,
-        passed: trial.is_sound() && findings.values().all(|finding| finding.outcome == Some(true)),
-        findings,
-        metrics: values.collect(),
-        failure: trial.failure.clone(),
-        wall_time_ms: trial.wall_time_ms,
-        stderr_tail: trial.stderr_tail.clone(),
-        ..ReportedTrial::default()
-    };
-    if let Some(run) = &trial.metrics {
-        let scores = run
-            .scores
-            .iter()
-            .map(|(name, score)| (name.clone(), Some(*score)));
-        reported.metrics.extend(scores);
-        reported.signature = Some(run.signature.clone());
-        reported.changes = baseline.map(|baseline| BaselineChanges::from(&baseline.compare(run)));
-        reported.calls_without_tokens = run.calls_without_tokens;
-        reported.unpriced_calls = run.cost.unpriced;
-        reported.repeats.clone_from(&run.repeats);
-        reported.unknown_repeats.clone_from(&run.unknown_repeats);
-        reported.harmless_warnings = run.harmless_warnings;
-        reported.open_warnings = run.open_warnings;
-        reported.guardrail_stops.clone_from(&run.guardrail_stops);
-        reported.mismatches.clone_from(&run.mismatches);
-        reported.missing_spans.clone_from(&run.missing);
-        reported.possible_tools.clone_from(&run.possible_tools);
+impl ReportedTrial {
+    /// What a run shows, without the trial that left it.
+    pub(crate) fn of_run(run: &RunProfile) -> Self {
+        let numbers = Metric::recorded().map(|metric| (metric.to_string(), run.value(&metric)));
+        let scores = run.scores.iter();
+        let scores = scores.map(|(name, score)| (name.clone(), Some(*score)));
+        Self {
+            trace_id: Some(run.trace_id.to_string()),
+            run_name: run.run_name.clone(),
+            metrics: numbers.chain(scores).collect(),
+            signature: Some(run.signature.clone()),
+            calls_without_tokens: run.calls_without_tokens,
+            unpriced_calls: run.cost.unpriced,
+            repeats: run.repeats.clone(),
+            unknown_repeats: run.unknown_repeats.clone(),
+            harmless_warnings: run.harmless_warnings,
+            open_warnings: run.open_warnings,
+            guardrail_stops: run.guardrail_stops.clone(),
+            mismatches: run.mismatches.clone(),
+            missing_spans: run.missing.clone(),
+            possible_tools: run.possible_tools.clone(),
+            ..Self::default()
+        }
     }
-    reported
-        .mismatches
-        .extend(trial.outlived_by().map(|(run, process)| CountMismatch {
-            source: "the run",
-            field: "its duration in ms",
+
+    fn new(trial: &Trial, findings: BTreeMap<String, Finding>, baseline: Option<&Baseline>) -> Self {
+        let run = trial.metrics.as_ref();
+        let mut reported = Self {
+            trial: trial.number,
+            trace_id: trial.trace_id.clone(),
+            run_name: trial.run_name.clone(),
+            exit: trial.exit,
+            passed: trial.is_sound() && findings.values().all(|finding| finding.outcome == Some(true)),
+            findings,
+            changes: run
+                .zip(baseline)
+                .map(|(run, baseline)| BaselineChanges::from(&baseline.compare(run))),
+            failure: trial.failure.clone(),
+            wall_time_ms: trial.wall_time_ms,
+            stderr_tail: trial.stderr_tail.clone(),
+            ..run.map(Self::of_run).unwrap_or_default()
+        };
+        for metric in Metric::recorded() {
+            let value = trial.bounds(&metric).and_then(Bounds::exact);
+            reported.metrics.insert(metric.to_string(), value);
+        }
+        let outlived = trial.outlived_by().map(|(run, process)| CountMismatch {
+            source: "the run".into(),
+            field: "its duration in ms".into(),
             reported: run.to_string(),
             found: process.to_string(),
-            found_by: "its process took",
-        }));
-    reported
+            found_by: "its process took".into(),
+        });
+        reported.mismatches.extend(outlived);
+        reported
+    }
 }
 
 /// Calls of unknown outcome, where failed calls are counted.

@@ -1,6 +1,6 @@
 //! Changes of a trial against the baseline.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tracer_insight::comparison::{Comparison, MetricChange, NameChanges, ToolChanges};
 
 /// Changes of a trial against the baseline: those of a [`Comparison`], without its calls.
@@ -17,7 +17,7 @@ use tracer_insight::comparison::{Comparison, MetricChange, NameChanges, ToolChan
 /// assert_eq!(changes.metric("tool_call_count").unwrap().after, Some(1.0));
 /// assert_eq!(changes.tools.added, ["search"]);
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct BaselineChanges {
     /// The metrics that differ.
     pub metrics: Vec<MetricChange>,

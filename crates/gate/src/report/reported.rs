@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{BaselineChanges, CheckResult};
 use crate::trial::{ProcessExit, TrialFailure};
@@ -60,7 +60,7 @@ pub struct Report {
 /// assert_eq!(serde_json::to_value(&gate)?["command"][0], "cargo");
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Debug, Clone, Default, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct GateDetails {
     /// Its ID, which the runs of its trials carry under the key `gate` of `meta.json`; null when a stored run is judged.
     pub id: Option<String>,
@@ -96,7 +96,7 @@ pub struct GateDetails {
 /// let policy = InputFile { path: ".tracer/policy.yaml".to_owned(), sha256: sha256_hex(b"version: 2\n") };
 /// assert_eq!(policy.sha256.len(), 64);
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct InputFile {
     /// As it was named.
     pub path: String,
@@ -124,7 +124,7 @@ pub struct InputFile {
 /// let report = Report::new(judgement, &[trial], None, serde_json::Map::new(), GateDetails::default());
 /// assert_eq!(report.trials[0].metrics["tool_call_count"], Some(1.0));
 /// ```
-#[derive(Debug, Clone, Default, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[non_exhaustive]
 pub struct ReportedTrial {
     /// Its number, from 1.
@@ -152,31 +152,39 @@ pub struct ReportedTrial {
     /// Model calls whose tokens are unknown.
     pub calls_without_tokens: u64,
     /// Model calls whose cost is unknown.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub unpriced_calls: u64,
     /// Repeated calls with the same arguments.
     pub repeats: Vec<RepeatedCalls>,
     /// Repeated calls without recorded arguments or results.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown_repeats: Vec<RepeatedCalls>,
     /// Loop warnings about calls with different arguments, and about attempts.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub harmless_warnings: u64,
     /// Loop warnings about calls with unknown arguments.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub open_warnings: u64,
     /// Guardrails that stopped the run.
     pub guardrail_stops: Vec<GuardrailStop>,
     /// Contradictions between `meta.json`, the root, the run and the counts.
     pub mismatches: Vec<CountMismatch>,
     /// The spans that the trace has lost; absent without a sign of any.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing_spans: Option<MissingSpans>,
     /// Tools named by spans of another kind, with their numbers of calls.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub possible_tools: BTreeMap<String, u64>,
     /// The last lines of standard error, redacted.
     pub stderr_tail: String,
+}
+
+impl ReportedTrial {
+    /// Checks if it left a run that counts.
+    #[must_use]
+    pub fn has_left_a_run(&self) -> bool {
+        self.trace_id.is_some() && self.signature.is_some() && self.failure.is_none()
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives the field so")]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use tracer_runs::RunStatus;
 use tracer_sdk::format::ForkOrigin;
@@ -114,7 +114,7 @@ tracer_sdk::words! {
 /// let tokens = MetricChange { metric: "cost_tokens".to_owned(), before: Some(90.0), after: None };
 /// assert!(tokens.is_changed()); // not known is not the same as 90
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct MetricChange {
     /// Its name: that of a numeric metric, `guardrail_stops`, or `repeated_calls` for loops found in the trace.
     pub metric: String,
@@ -169,7 +169,7 @@ pub struct TypeCount {
 ///
 /// assert!(NameChanges::default().added.is_empty());
 /// ```
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct NameChanges {
     /// Only now, sorted.
     pub added: Vec<String>,
@@ -184,7 +184,7 @@ pub struct NameChanges {
 ///
 /// assert!(!ToolChanges::default().is_reordered);
 /// ```
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ToolChanges {
     /// Tools that are called only now, sorted.
     pub added: Vec<String>,
@@ -205,7 +205,7 @@ pub struct ToolChanges {
 /// assert_eq!(serde_json::to_string(&search)?, r#"{"tool":"search","before":1,"after":4}"#);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct RepeatedTool {
     /// The tool.
     pub tool: String,

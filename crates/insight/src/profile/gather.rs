@@ -382,14 +382,14 @@ impl Gathered {
             if differs {
                 is_certain = false;
                 mismatches.push(CountMismatch {
-                    source,
-                    field: "duration_ms",
+                    source: source.into(),
+                    field: "duration_ms".into(),
                     reported: reported.to_string(),
                     found: took.map_or_else(
                         || "less than nothing".to_owned(),
                         |took| (took / 1_000).to_string(),
                     ),
-                    found_by: "the timestamps give",
+                    found_by: "the timestamps give".into(),
                 });
             }
         }

@@ -2,7 +2,7 @@
 //!
 //! A verdict is never better than its evidence.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use tracer_sdk::format::{Counts, RunMeta, names};
@@ -18,7 +18,7 @@ const DROPPED: &str = "dropped";
 /// let missing = MissingSpans { spans: Some(3), reason: "No space left on device".to_owned() };
 /// assert_eq!(missing.to_string(), "3 spans are missing from its trace: No space left on device");
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct MissingSpans {
     /// Number of missing spans; null when not known.
     pub spans: Option<u64>,

@@ -10,7 +10,10 @@ mod name;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
 
 pub use crate::repeats::RepeatedCalls;
 pub use bounds::Bounds;
@@ -339,7 +342,7 @@ pub fn as_float(count: u64) -> f64 {
 /// assert_eq!(stops[0].error_type, "GuardrailExceeded");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct GuardrailStop {
     /// The record of it.
     pub event_id: String,
@@ -355,19 +358,19 @@ pub struct GuardrailStop {
 /// let mismatch = CountMismatch::of_meta("counts.tool_calls", &0, &7);
 /// assert_eq!(mismatch.to_string(), "meta.json says counts.tool_calls is 0, the records give 7");
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct CountMismatch {
     /// Source of the reported value: `meta.json`, the root span, the run.
-    pub source: &'static str,
+    pub source: Cow<'static, str>,
     /// The field of it.
-    pub field: &'static str,
+    pub field: Cow<'static, str>,
     /// Reported value. JSON keeps the first name of this field.
     #[serde(rename = "told")]
     pub reported: String,
     /// Counted or measured value.
     pub found: String,
     /// By what that was found: `the records give`, `the timestamps give`, `its process took`.
-    pub found_by: &'static str,
+    pub found_by: Cow<'static, str>,
 }
 
 impl CountMismatch {
@@ -380,11 +383,11 @@ impl CountMismatch {
     /// ```
     pub fn of_meta(field: &'static str, reported: &impl ToString, found: &impl ToString) -> Self {
         Self {
-            source: "meta.json",
-            field,
+            source: "meta.json".into(),
+            field: field.into(),
             reported: reported.to_string(),
             found: found.to_string(),
-            found_by: "the records give",
+            found_by: "the records give".into(),
         }
     }
 }
