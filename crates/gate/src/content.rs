@@ -8,7 +8,7 @@ use tracer_insight::profile::RunProfile;
 use tracer_sdk::format::names::markers;
 use tracer_sdk::format::{Payload, Record, RunMeta};
 
-use crate::phrase::Phrase;
+use tracer_insight::marked_text::MarkedText;
 
 /// A run with everything that it recorded, and access to what its trial left.
 pub struct RunContent<'a> {
@@ -54,7 +54,7 @@ pub struct Finding {
     pub outcome: Option<bool>,
     /// The reason why the run breaks it, or why the outcome is unknown; of a run that keeps it a remark, or
     /// nothing. Empty where the failure or the missing spans of the trial say it.
-    pub reason: Phrase,
+    pub reason: MarkedText,
     /// Score that a command gave.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
@@ -72,7 +72,7 @@ impl Finding {
 
     /// Outcome of a check that is broken. A text counts as a value from elsewhere.
     #[must_use]
-    pub fn broken(reason: impl Into<Phrase>) -> Self {
+    pub fn broken(reason: impl Into<MarkedText>) -> Self {
         Self {
             outcome: Some(false),
             reason: reason.into(),
@@ -82,7 +82,7 @@ impl Finding {
 
     /// Outcome that the run does not show.
     #[must_use]
-    pub fn unknown(reason: impl Into<Phrase>) -> Self {
+    pub fn unknown(reason: impl Into<MarkedText>) -> Self {
         Self {
             reason: reason.into(),
             ..Self::default()
@@ -105,7 +105,7 @@ impl Finding {
     }
 
     /// Outcome of a property that a missing span may break.
-    pub(crate) fn unless_missing(run: &RunProfile, is_kept: bool, reason: Phrase) -> Self {
+    pub(crate) fn unless_missing(run: &RunProfile, is_kept: bool, reason: MarkedText) -> Self {
         if is_kept && run.missing.is_some() {
             return Self::default();
         }

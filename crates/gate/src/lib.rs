@@ -22,7 +22,6 @@ pub mod files;
 #[cfg(feature = "formats")]
 pub mod formats;
 mod invariants;
-pub mod phrase;
 pub mod policy;
 mod range;
 mod report;

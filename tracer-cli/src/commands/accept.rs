@@ -11,9 +11,9 @@ use crate::outcome::CommandOutcome;
 use crate::output_file;
 use crate::session::Session;
 use tracer_gate::files;
-use tracer_gate::phrase::Phrase;
 use tracer_gate::words::changes;
 use tracer_insight::line::{Line, Tone};
+use tracer_insight::marked_text::MarkedText;
 use tracer_insight::text;
 use tracer_insight::text::path_below_home as shown;
 use tracer_insight::units::now;
@@ -83,7 +83,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         return Err(smaller_sample(&args.baseline, &old.baseline, &new));
     }
     let changes = changes::replacement_phrases(&old.baseline, &new);
-    let summary: Vec<String> = changes.iter().map(Phrase::text).collect();
+    let summary: Vec<String> = changes.iter().map(MarkedText::text).collect();
     let new = new.accepted(Acceptance {
         accepted_at: now().to_string(),
         accepted_by: accepted_by(),

@@ -172,7 +172,7 @@ pub fn report_table(table: &ReportTable, width: usize, least: usize) -> (Line, V
     for row in &table.rows {
         let cells = row.cells.iter().map(|cell| match cell {
             ReportCell::Outcome(outcome) => Line::of(outcome.sign(), outcome.tone()),
-            ReportCell::Phrase(phrase) => phrase.line(),
+            ReportCell::Text(text) => text.line(),
         });
         let mut cells: Vec<Line> = cells.collect();
         last_cells.push(cells.pop().unwrap_or_default());

@@ -6,9 +6,9 @@ use tracer_insight::profile::RunProfile;
 
 use super::plan::Planned;
 use crate::invariants::Invariant;
-use crate::phrase::Phrase;
 use crate::policy::{OnReplayMiss, Policy, Rule};
 use crate::{Baseline, Finding, Trial};
+use tracer_insight::marked_text::MarkedText;
 
 /// The findings of the invariants.
 pub(super) struct Findings {
@@ -72,7 +72,7 @@ fn finding(
         _ if is_excused && rule.is_about_the_end() => Finding::default(),
         None if is_excused => Finding::default(),
         // A trial without a run that can be judged keeps nothing; its failure says why.
-        None => Finding::broken(Phrase::default()),
+        None => Finding::broken(MarkedText::default()),
         // Content that was not read shows nothing.
         Some(_) if rule.needs_content() => trial.findings.get(name).cloned().unwrap_or_default(),
         Some(run) => rule.finding(run, baseline),

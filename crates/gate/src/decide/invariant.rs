@@ -5,9 +5,9 @@ use std::sync::Arc;
 use super::plan::Planner;
 use super::rule::{Decision, Describe, Judge, JudgedTrials, Words};
 use crate::invariants::Invariant;
-use crate::phrase::Phrase;
 use crate::policy::{Check, PolicyMistake};
 use crate::{CheckMode, CheckResult, Evidence, InvariantEvidence, Report, ReportedTrial, Verdict};
+use tracer_insight::marked_text::MarkedText;
 
 impl Judge for Arc<dyn Invariant> {
     fn plan(
@@ -89,23 +89,23 @@ impl Describe for InvariantEvidence {
                 (broken(against.len(), all), reason)
             }
         };
-        let seen = Phrase::words(words);
+        let seen = MarkedText::own(words);
         let seen = match reason {
-            Some(reason) => seen.and(": ").followed_by(reason),
+            Some(reason) => seen.with(": ").and(reason),
             None => seen,
         };
-        (Phrase::value(self.description.clone()), seen, against)
+        (MarkedText::value(self.description.clone()), seen, against)
     }
 }
 
 /// The words of a failed trial.
-fn failure(trial: &ReportedTrial) -> Option<Phrase> {
+fn failure(trial: &ReportedTrial) -> Option<MarkedText> {
     let failure = trial.failure.as_ref()?;
-    Some(Phrase::value(failure.to_string()))
+    Some(MarkedText::value(failure.to_string()))
 }
 
 /// The words of a finding.
-fn finding(check: &CheckResult, trial: &ReportedTrial) -> Option<Phrase> {
+fn finding(check: &CheckResult, trial: &ReportedTrial) -> Option<MarkedText> {
     let reason = &trial.findings.get(&check.name)?.reason;
     (!reason.is_empty()).then(|| reason.clone())
 }

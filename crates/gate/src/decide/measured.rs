@@ -6,12 +6,12 @@ use tracer_insight::text::{self, counted};
 
 use super::plan::{NOTICE_THRESHOLD, Planner, UnknownNoise};
 use super::rule::{Decision, Describe, Judge, JudgedTrials, Words};
-use crate::phrase::Phrase;
 use crate::policy::{Aggregate, Check, Measured, PolicyMistake};
 use crate::statistics::{Noise, aggregate, chance_beyond, min_sample_size};
 use crate::{
     AllowedRange, CheckMode, CheckResult, Direction, Evidence, MeasuredEvidence, Report, SampleRange, Verdict,
 };
+use tracer_insight::marked_text::MarkedText;
 
 /// The bounds: the baseline's with the tolerance, and the limits; the stricter one of each side.
 fn allowed(rule: &Measured, baseline: Option<&[f64]>) -> AllowedRange {
@@ -191,6 +191,6 @@ impl Describe for MeasuredEvidence {
             })
             .map(|trial| trial.trial)
             .collect();
-        (Phrase::words(allowed), Phrase::words(seen), against)
+        (MarkedText::own(allowed), MarkedText::own(seen), against)
     }
 }

@@ -3,10 +3,10 @@
 use tracer_insight::profile::Bounds;
 
 use super::plan::Planner;
-use crate::phrase::Phrase;
 use crate::policy::{Check, PolicyMistake, Rule};
 use crate::statistics::IntervalMethod;
 use crate::{CheckMode, CheckResult, Evidence, Report, Verdict};
+use tracer_insight::marked_text::MarkedText;
 
 /// A rule of a policy; one implementation per kind.
 pub(super) trait Judge {
@@ -42,7 +42,7 @@ impl Rule {
 }
 
 /// The allowed and the observed value, and the failing trials by number.
-pub(crate) type Words = (Phrase, Phrase, Vec<u32>);
+pub(crate) type Words = (MarkedText, MarkedText, Vec<u32>);
 
 /// Evidence of a rule in words.
 pub(super) trait Describe {
@@ -64,7 +64,7 @@ impl Evidence {
 /// The words of a check that has an outcome for each trial.
 pub(super) fn words(check: &CheckResult, allowed: String, seen: String) -> Words {
     let against = check.violating_trials().collect();
-    (Phrase::words(allowed), Phrase::words(seen), against)
+    (MarkedText::own(allowed), MarkedText::own(seen), against)
 }
 
 /// The trials as one rule sees them.

@@ -88,7 +88,7 @@ fn cell(cell: &ReportCell) -> String {
     match cell {
         ReportCell::Outcome(CheckOutcome::Reported) => CheckOutcome::Reported.word().to_owned(),
         ReportCell::Outcome(outcome) => outcome.picture().to_owned(),
-        ReportCell::Phrase(phrase) => phrase.markdown(),
+        ReportCell::Text(text) => text.markdown(),
     }
 }
 

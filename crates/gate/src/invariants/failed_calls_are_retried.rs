@@ -5,8 +5,8 @@ use tracer_insight::profile::RunProfile;
 
 use super::tools::AllowedTools;
 use super::{Invariant, InvariantSpec};
-use crate::phrase::Phrase;
 use crate::{Baseline, Finding};
+use tracer_insight::marked_text::MarkedText;
 
 #[derive(Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -36,8 +36,8 @@ impl Invariant for FailedCallsAreRetried {
         if failed.is_empty() {
             return Finding::kept();
         }
-        let reason = Phrase::words("no successful call after the failed one of ");
-        Finding::broken(reason.and_value(failed.join(", ")))
+        let reason = MarkedText::own("no successful call after the failed one of ");
+        Finding::broken(reason.with_value(failed.join(", ")))
     }
 
     fn description(&self) -> String {

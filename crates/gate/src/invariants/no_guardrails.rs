@@ -4,8 +4,8 @@ use serde::Deserialize;
 use tracer_insight::profile::RunProfile;
 
 use super::{Invariant, InvariantSpec, only_true, yes};
-use crate::phrase::Phrase;
 use crate::{Baseline, Finding};
+use tracer_insight::marked_text::MarkedText;
 
 #[derive(Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -22,7 +22,7 @@ impl Invariant for NoGuardrails {
     fn finding(&self, run: &RunProfile, _: Option<&Baseline>) -> Finding {
         let stop = run.guardrail_stops.first();
         let reason = stop
-            .map(|stop| Phrase::value(&stop.error_type))
+            .map(|stop| MarkedText::value(&stop.error_type))
             .unwrap_or_default();
         Finding::unless_missing(run, stop.is_none(), reason)
     }

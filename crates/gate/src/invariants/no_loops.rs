@@ -5,8 +5,8 @@ use tracer_insight::profile::{RepeatedCalls, RunProfile};
 use tracer_insight::text;
 
 use super::{Invariant, InvariantSpec, only_true, yes};
-use crate::phrase::Phrase;
 use crate::{Baseline, Finding};
+use tracer_insight::marked_text::MarkedText;
 
 #[derive(Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -33,12 +33,12 @@ impl Invariant for NoLoops {
             (None, _) => return Finding::unknown(unknown_repeats(run)),
             (Some(true), Some(repeats)) => words(repeats),
             // The rule of shapes.
-            (Some(true), None) => Phrase::words("the agent wrote a loop warning"),
+            (Some(true), None) => MarkedText::own("the agent wrote a loop warning"),
             (Some(false), _) if run.harmless_warnings > 0 => {
                 let ignored = text::counted(run.harmless_warnings, "loop warning");
-                Phrase::words(format!("{ignored} ignored, arguments differ"))
+                MarkedText::own(format!("{ignored} ignored, arguments differ"))
             }
-            (Some(false), _) => Phrase::default(),
+            (Some(false), _) => MarkedText::default(),
         };
         Finding::unless_missing(run, has_looped == Some(false), reason)
     }
@@ -52,18 +52,18 @@ impl Invariant for NoLoops {
 }
 
 /// `search → read ×3, steps 2 to 7`
-fn words(repeats: &RepeatedCalls) -> Phrase {
-    Phrase::value(repeats.pattern.join(" → ")).and(format!(
+fn words(repeats: &RepeatedCalls) -> MarkedText {
+    MarkedText::value(repeats.pattern.join(" → ")).with(format!(
         " ×{}, steps {} to {}",
         repeats.repetitions, repeats.first_step, repeats.last_step
     ))
 }
 
 /// Repeated calls with unknown arguments, and what to record.
-fn unknown_repeats(run: &RunProfile) -> Phrase {
+fn unknown_repeats(run: &RunProfile) -> MarkedText {
     let what = match run.unknown_repeats.first() {
         Some(repeats) => words(repeats),
-        None => Phrase::words("the agent wrote a loop warning"),
+        None => MarkedText::own("the agent wrote a loop warning"),
     };
-    what.and(", record arguments or results to decide")
+    what.with(", record arguments or results to decide")
 }

@@ -5,8 +5,8 @@ use tracer_insight::profile::RunProfile;
 use tracer_sdk::format::RecordedStatus;
 
 use super::{Invariant, InvariantSpec, yes};
-use crate::phrase::Phrase;
 use crate::{Baseline, Finding};
+use tracer_insight::marked_text::MarkedText;
 
 #[derive(Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -24,7 +24,7 @@ impl Invariant for StopConditionReached {
         if (run.status == RecordedStatus::Ok) == self.require {
             return Finding::kept();
         }
-        Finding::broken(Phrase::words("ended ").and_value(&run.signature.status))
+        Finding::broken(MarkedText::own("ended ").with_value(&run.signature.status))
     }
 
     fn description(&self) -> String {

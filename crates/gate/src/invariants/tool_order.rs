@@ -4,8 +4,8 @@ use serde::Deserialize;
 use tracer_insight::profile::RunProfile;
 
 use super::{Invariant, InvariantSpec, tools};
-use crate::phrase::Phrase;
 use crate::{Baseline, Finding};
+use tracer_insight::marked_text::MarkedText;
 
 #[derive(Debug, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -130,7 +130,7 @@ impl Invariant for ToolOrder {
         match self.misplaced(&run.signature.tools) {
             None if is_whole || self.matching != OrderMatch::Strict => Finding::kept(),
             Some(place) if is_whole => {
-                Finding::broken(Phrase::words("the order breaks at ").and_value(place))
+                Finding::broken(MarkedText::own("the order breaks at ").with_value(place))
             }
             _ => Finding::default(),
         }

@@ -4,7 +4,7 @@ use serde::de::{Deserialize, Deserializer, Error};
 use tracer_runs::matches_glob;
 
 use crate::Finding;
-use crate::phrase::Phrase;
+use tracer_insight::marked_text::MarkedText;
 use tracer_insight::profile::RunProfile;
 
 /// Reads a list of names, none of which is empty.
@@ -66,10 +66,10 @@ pub(super) fn not_called<'a>(run: &RunProfile, required: impl Iterator<Item = &'
     }
 }
 
-fn named(what: &str, tools: &[&String]) -> Phrase {
+fn named(what: &str, tools: &[&String]) -> MarkedText {
     match tools {
-        [] => Phrase::default(),
-        tools => Phrase::words(what).and_value(
+        [] => MarkedText::default(),
+        tools => MarkedText::own(what).with_value(
             tools
                 .iter()
                 .map(|tool| tool.as_str())

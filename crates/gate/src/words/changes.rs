@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use crate::phrase::Phrase;
 use crate::statistics::{Aggregate, aggregate};
 use crate::{Baseline, BaselineChanges, Report, ReportedTrial, Verdict};
 use tracer_insight::comparison::words as comparison;
+use tracer_insight::marked_text::MarkedText;
 use tracer_insight::metric_words;
 use tracer_insight::profile::{METRICS, Metric, MetricSpec, MetricUnit};
 use tracer_insight::text;
 
 /// The changes: tools first, then models and endings, then numbers.
-pub fn change_phrases(report: &Report) -> Vec<Phrase> {
+pub fn change_phrases(report: &Report) -> Vec<MarkedText> {
     let mut reported = change_phrases_without_time(report);
     let timed = METRICS
         .iter()
@@ -21,7 +21,7 @@ pub fn change_phrases(report: &Report) -> Vec<Phrase> {
 }
 
 /// The changes without how long it took, which differs by chance alone.
-pub(crate) fn change_phrases_without_time(report: &Report) -> Vec<Phrase> {
+pub(crate) fn change_phrases_without_time(report: &Report) -> Vec<MarkedText> {
     let diffs: Vec<&BaselineChanges> = report
         .trials
         .iter()
@@ -30,15 +30,15 @@ pub(crate) fn change_phrases_without_time(report: &Report) -> Vec<Phrase> {
     if diffs.is_empty() {
         return Vec::new();
     }
-    let mut counted: BTreeMap<(ChangeRank, Phrase), usize> = BTreeMap::new();
+    let mut counted: BTreeMap<(ChangeRank, MarkedText), usize> = BTreeMap::new();
     for change in diffs.iter().flat_map(|diff| named(diff)) {
         *counted.entry(change).or_default() += 1;
     }
     let counted = counted.into_iter();
-    let counted = counted.map(|((rank, phrase), trials)| (rank, phrase.and(in_trials(trials, diffs.len()))));
-    let mut named: Vec<(ChangeRank, Phrase)> = counted.chain(repeated(&diffs)).collect();
+    let counted = counted.map(|((rank, phrase), trials)| (rank, phrase.with(in_trials(trials, diffs.len()))));
+    let mut named: Vec<(ChangeRank, MarkedText)> = counted.chain(repeated(&diffs)).collect();
     named.sort_by_key(|(rank, _)| *rank);
-    let mut reported: Vec<Phrase> = named.into_iter().map(|(_, phrase)| phrase).collect();
+    let mut reported: Vec<MarkedText> = named.into_iter().map(|(_, phrase)| phrase).collect();
     reported.extend(FINDINGS.iter().filter_map(|finding| worst(finding, &diffs)));
     reported.extend(untimed().filter_map(|metric| number(metric, report)));
     reported
@@ -76,7 +76,7 @@ enum ChangeRank {
 }
 
 /// The changes of a trial that have names: tools, their order, models, the ending.
-fn named(diff: &BaselineChanges) -> Vec<(ChangeRank, Phrase)> {
+fn named(diff: &BaselineChanges) -> Vec<(ChangeRank, MarkedText)> {
     let (tools, models) = (&diff.tools, &diff.models);
     let mut changes = Vec::new();
     for (rank, what, names) in [
@@ -92,21 +92,24 @@ fn named(diff: &BaselineChanges) -> Vec<(ChangeRank, Phrase)> {
         changes.extend(
             names
                 .iter()
-                .map(|name| (rank, Phrase::words(what).and_value(name))),
+                .map(|name| (rank, MarkedText::own(what).with_value(name))),
         );
     }
     if tools.is_reordered {
-        changes.push((ChangeRank::Order, Phrase::words(comparison::REORDERED_TOOLS)));
+        changes.push((ChangeRank::Order, MarkedText::own(comparison::REORDERED_TOOLS)));
     }
     if let Some([before, now]) = &diff.status {
-        let ends = Phrase::words("ends ").and_value(now);
-        changes.push((ChangeRank::Ending, ends.and(" (was ").and_value(before).and(")")));
+        let ends = MarkedText::own("ends ").with_value(now);
+        changes.push((
+            ChangeRank::Ending,
+            ends.with(" (was ").with_value(before).with(")"),
+        ));
     }
     changes
 }
 
 /// The tools that are called more often: of each the most that any trial calls it.
-fn repeated(diffs: &[&BaselineChanges]) -> Vec<(ChangeRank, Phrase)> {
+fn repeated(diffs: &[&BaselineChanges]) -> Vec<(ChangeRank, MarkedText)> {
     let mut repeated: BTreeMap<&str, (u64, u64, usize)> = BTreeMap::new();
     for change in diffs.iter().flat_map(|diff| &diff.tools.repeated) {
         let known = repeated
@@ -116,10 +119,10 @@ fn repeated(diffs: &[&BaselineChanges]) -> Vec<(ChangeRank, Phrase)> {
     }
     let phrases = repeated.into_iter().map(|(tool, (before, now, trials))| {
         let times = format!(" up to {}", comparison::times_called(before, now));
-        let phrase = Phrase::words("calls ").and_value(tool);
+        let phrase = MarkedText::own("calls ").with_value(tool);
         (
             ChangeRank::RepeatedTool,
-            phrase.and(times + &in_trials(trials, diffs.len())),
+            phrase.with(times + &in_trials(trials, diffs.len())),
         )
     });
     phrases.collect()
@@ -131,7 +134,7 @@ const FINDINGS: [[&str; 3]; 2] = [
     ["repeated_calls", "repeats", "call"],
 ];
 
-fn worst([metric, verb, counted]: &[&str; 3], diffs: &[&BaselineChanges]) -> Option<Phrase> {
+fn worst([metric, verb, counted]: &[&str; 3], diffs: &[&BaselineChanges]) -> Option<MarkedText> {
     let changed: Vec<[f64; 2]> = diffs
         .iter()
         .filter_map(|diff| diff.metric(metric))
@@ -142,14 +145,14 @@ fn worst([metric, verb, counted]: &[&str; 3], diffs: &[&BaselineChanges]) -> Opt
         .max_by(|left, right| left[0].total_cmp(&right[0]))?
         .map(metric_words::plain);
     let plural = if now == "1" { "" } else { "s" };
-    Some(Phrase::words(format!(
+    Some(MarkedText::own(format!(
         "{verb} up to {now} {counted}{plural} (was {before}){}",
         in_trials(changed.len(), diffs.len())
     )))
 }
 
 /// A number that differs from the baseline: the median of the trials and the baseline's.
-fn number(spec: &MetricSpec, report: &Report) -> Option<Phrase> {
+fn number(spec: &MetricSpec, report: &Report) -> Option<MarkedText> {
     let metric = spec.name;
     let before = report.trials.iter().find_map(|trial| {
         let change = trial.changes.as_ref()?.metric(metric)?;
@@ -171,7 +174,7 @@ fn number(spec: &MetricSpec, report: &Report) -> Option<Phrase> {
         number => format!(", unknown in {}", text::counted(number, "trial")),
     };
     let advice = not_gated(spec, report);
-    Some(Phrase::words(format!("{moved}{unknown}{advice}")))
+    Some(MarkedText::own(format!("{moved}{unknown}{advice}")))
 }
 
 /// `steps: 4 → 6, +50 %`; nothing where both are the same.
@@ -210,24 +213,24 @@ fn in_trials(trials: usize, all: usize) -> String {
 const MAX_TOOLS: usize = 50;
 
 /// The changes: tools, then numbers by their medians.
-pub fn replacement_phrases(old: &Baseline, new: &Baseline) -> Vec<Phrase> {
+pub fn replacement_phrases(old: &Baseline, new: &Baseline) -> Vec<MarkedText> {
     let (before, after) = (old.tools(), new.tools());
-    let mut reported: Vec<Phrase> = Vec::new();
+    let mut reported: Vec<MarkedText> = Vec::new();
     for (what, tools) in [
         (comparison::NEW_TOOL, after.difference(&before)),
         (comparison::REMOVED_TOOL, before.difference(&after)),
     ] {
         let phrases = tools.take(MAX_TOOLS);
-        reported.extend(phrases.map(|tool| Phrase::words(what).and_value(*tool)));
+        reported.extend(phrases.map(|tool| MarkedText::own(what).with_value(*tool)));
     }
     for spec in METRICS {
         let metric = Metric::Recorded(spec);
         let median = |baseline: &Baseline| aggregate(&baseline.sample(&metric)?, Aggregate::Median);
-        reported.extend(moved(spec, median(old), median(new), "").map(Phrase::words));
+        reported.extend(moved(spec, median(old), median(new), "").map(MarkedText::own));
     }
     let runs = [old, new].map(|baseline| baseline.trials.len());
     if runs[0] != runs[1] {
-        reported.push(Phrase::words(format!("runs: {} → {}", runs[0], runs[1])));
+        reported.push(MarkedText::own(format!("runs: {} → {}", runs[0], runs[1])));
     }
     reported
 }

@@ -4,8 +4,8 @@ use tracer_insight::text;
 
 use super::outcome::CheckOutcome;
 use super::table::{ReportColumn, ReportTable};
-use crate::phrase::Phrase;
 use crate::{CheckResult, Report, ReportedTrial};
+use tracer_insight::marked_text::MarkedText;
 
 /// A longer name is cut.
 const MAX_NAME_LENGTH: usize = 60;
@@ -18,9 +18,9 @@ pub struct CheckRow {
     /// The metric as the policy names it.
     pub name: String,
     /// The allowed value.
-    pub allowed: Phrase,
+    pub allowed: MarkedText,
     /// The observed value.
-    pub seen: Phrase,
+    pub seen: MarkedText,
     /// Failing trials, unknown trials, by number.
     pub trials: [Vec<u32>; 2],
 }
@@ -75,10 +75,10 @@ pub fn table(checks: &[&CheckRow]) -> ReportTable {
     for check in checks {
         table.push([
             check.outcome.into(),
-            Phrase::value(&check.name).into(),
+            MarkedText::value(&check.name).into(),
             check.allowed.clone().into(),
             check.seen.clone().into(),
-            Phrase::words(check.trials_in_words()).into(),
+            MarkedText::own(check.trials_in_words()).into(),
         ]);
     }
     table
@@ -137,7 +137,7 @@ fn check_row(check: &CheckResult, report: &Report) -> CheckRow {
         name: check.name.clone(),
         allowed,
         seen: match missing(check, report) {
-            Some(missing) => seen.and("; ").and_value(missing),
+            Some(missing) => seen.with("; ").with_value(missing),
             None => seen,
         },
         trials: [against, check.unknown_trials.clone()],

@@ -8,7 +8,7 @@ use tracer_insight::text::counted;
 use tracer_sdk::format::EventType;
 
 use super::table::{ReportColumn, ReportRow, ReportTable};
-use crate::phrase::Phrase;
+use tracer_insight::marked_text::MarkedText;
 
 /// More rows of calls are counted.
 const MAX_ROWS: usize = 400;
@@ -25,21 +25,21 @@ pub fn metrics(comparison: &Comparison) -> ReportTable {
         let metric = change.metric.as_str();
         let label = match metric_words::label(metric) {
             // It names a tool of the trace.
-            label if label == metric => Phrase::value(label),
-            label => Phrase::words(label),
+            label if label == metric => MarkedText::value(label),
+            label => MarkedText::own(label),
         };
         let tone = if change.is_changed() {
             Tone::Warning
         } else {
             Tone::Muted
         };
-        let value = |value| Phrase::words(metric_words::value(metric, value));
+        let value = |value| MarkedText::own(metric_words::value(metric, value));
         let difference = metric_words::change(metric, change.before, change.after);
         let cells = [
             label,
             value(change.before),
             value(change.after),
-            Phrase::words(difference).toned(tone),
+            MarkedText::own(difference).toned(tone),
         ];
         table.push(cells.map(Into::into));
     }
@@ -61,8 +61,8 @@ fn call_row(row: &CallRow<'_>) -> ReportRow {
         CallRow::Calls { first, last, count } => (first, last, *count),
     };
     let sign = match words::sign(first.change) {
-        _ if first.change == CallChange::Same => Phrase::default(),
-        (sign, tone) => Phrase::value(sign).toned(tone),
+        _ if first.change == CallChange::Same => MarkedText::default(),
+        (sign, tone) => MarkedText::value(sign).toned(tone),
     };
     let cells = [
         sign,
@@ -79,7 +79,7 @@ fn call_row(row: &CallRow<'_>) -> ReportRow {
 /// The row of several others.
 fn folded_row(words: String) -> ReportRow {
     let cells = [
-        Phrase::default(),
+        MarkedText::default(),
         muted("…".to_owned()),
         muted("…".to_owned()),
         muted(words),
@@ -90,45 +90,48 @@ fn folded_row(words: String) -> ReportRow {
     }
 }
 
-fn muted(words: String) -> Phrase {
-    Phrase::words(words).toned(Tone::Muted)
+fn muted(words: String) -> MarkedText {
+    MarkedText::own(words).toned(Tone::Muted)
 }
 
 /// `⚒ search_kb ×4, same as an earlier call`
-fn call(pair: &CallPair<'_>, count: u64) -> Phrase {
+fn call(pair: &CallPair<'_>, count: u64) -> MarkedText {
     let (before, after) = words::named_calls(pair);
     let mut phrase = name(before);
     if let Some(after) = after {
-        phrase = phrase.and(" → ").toned(Tone::Muted).followed_by(name(after));
+        phrase = phrase.with(" → ").toned(Tone::Muted).and(name(after));
     }
     if count > 1 {
-        phrase = phrase.and(format!(" ×{count}")).toned(Tone::Strong);
+        phrase = phrase.with(format!(" ×{count}")).toned(Tone::Strong);
     }
     for remark in words::remarks(pair) {
-        phrase = phrase.and(format!(", {remark}")).toned(Tone::Warning);
+        phrase = phrase.with(format!(", {remark}")).toned(Tone::Warning);
     }
     phrase
 }
 
-fn name(call: Call<'_>) -> Phrase {
+fn name(call: Call<'_>) -> MarkedText {
     let (glyph, tone) = if call.event_type == EventType::LlmCall {
         ("✦ ", Tone::Llm)
     } else {
         ("⚒ ", Tone::Tool)
     };
-    Phrase::words(glyph).toned(tone).and_value(call.name).toned(tone)
+    MarkedText::own(glyph)
+        .toned(tone)
+        .with_value(call.name)
+        .toned(tone)
 }
 
 /// The first differences of the arguments: place, value before, value after.
-fn differences(pair: &CallPair<'_>) -> Vec<Phrase> {
+fn differences(pair: &CallPair<'_>) -> Vec<MarkedText> {
     let (differences, more) = words::short_differences(pair.differences);
     let phrase = |[path, before, after]: [String; 3]| {
         let place = match path.as_str() {
-            "" => Phrase::default(),
-            path => Phrase::value(path).and(": "),
+            "" => MarkedText::default(),
+            path => MarkedText::value(path).with(": "),
         };
-        place.and_value(before).and(" → ").and_value(after)
+        place.with_value(before).with(" → ").with_value(after)
     };
-    let more = (more > 0).then(|| Phrase::words(format!("… and {} more", counted(more, "difference"))));
+    let more = (more > 0).then(|| MarkedText::own(format!("… and {} more", counted(more, "difference"))));
     differences.into_iter().map(phrase).chain(more).collect()
 }

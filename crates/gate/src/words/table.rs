@@ -1,7 +1,7 @@
 //! [`ReportTable`]: columns and cells of a report, which every surface renders.
 
 use super::outcome::CheckOutcome;
-use crate::phrase::Phrase;
+use tracer_insight::marked_text::MarkedText;
 
 /// A table of a report. On a terminal its last column has the room that is left.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ pub struct ReportRow {
     /// Its cells.
     pub cells: Vec<ReportCell>,
     /// More about its last cell, a line each.
-    pub details: Vec<Phrase>,
+    pub details: Vec<MarkedText>,
 }
 
 /// A cell of a table.
@@ -40,7 +40,7 @@ pub enum ReportCell {
     /// An outcome, for which every surface has a sign.
     Outcome(CheckOutcome),
     /// Words and values.
-    Phrase(Phrase),
+    Text(MarkedText),
 }
 
 impl ReportTable {
@@ -86,8 +86,8 @@ impl From<CheckOutcome> for ReportCell {
     }
 }
 
-impl From<Phrase> for ReportCell {
-    fn from(phrase: Phrase) -> Self {
-        Self::Phrase(phrase)
+impl From<MarkedText> for ReportCell {
+    fn from(text: MarkedText) -> Self {
+        Self::Text(text)
     }
 }

@@ -6,8 +6,8 @@ use tracer_insight::{metric_words, units};
 use super::changes;
 use super::outcome::CheckOutcome;
 use super::table::{ReportCell, ReportColumn, ReportTable};
-use crate::phrase::Phrase;
 use crate::{ProcessExit, Report, ReportedTrial};
+use tracer_insight::marked_text::MarkedText;
 
 /// Shown lines of a failed trial's output; the report has them all.
 const MAX_OUTPUT_LINES: usize = 10;
@@ -29,7 +29,7 @@ pub fn table(report: &Report, trials: &[&ReportedTrial]) -> ReportTable {
             words(trial.trial.to_string())
         }),
         (true, ReportColumn::text("run"), |trial| match &trial.trace_id {
-            Some(id) => Phrase::value(id.chars().take(8).collect::<String>()).into(),
+            Some(id) => MarkedText::value(id.chars().take(8).collect::<String>()).into(),
             None => words("–".to_owned()),
         }),
         (true, number("steps", Some(4)), |trial| value(trial, "step_count")),
@@ -45,8 +45,8 @@ pub fn table(report: &Report, trials: &[&ReportedTrial]) -> ReportTable {
             words(changes::count(trial))
         }),
         (true, ReportColumn::text("why"), |trial| match why(trial) {
-            why if why.is_empty() => Phrase::default().into(),
-            why => Phrase::value(why).toned(Tone::Warning).into(),
+            why if why.is_empty() => MarkedText::default().into(),
+            why => MarkedText::value(why).toned(Tone::Warning).into(),
         }),
     ];
     let shown: Vec<_> = columns.iter().filter(|(is_shown, ..)| *is_shown).collect();
@@ -56,7 +56,7 @@ pub fn table(report: &Report, trials: &[&ReportedTrial]) -> ReportTable {
         if let Some(row) = table.rows.last_mut() {
             let mismatches = trial.mismatches.iter();
             row.details = mismatches
-                .map(|mismatch| Phrase::value(mismatch.to_string()))
+                .map(|mismatch| MarkedText::value(mismatch.to_string()))
                 .collect();
         }
     }
@@ -64,7 +64,7 @@ pub fn table(report: &Report, trials: &[&ReportedTrial]) -> ReportTable {
 }
 
 fn words(words: String) -> ReportCell {
-    Phrase::words(words).into()
+    MarkedText::own(words).into()
 }
 
 fn known(trial: &ReportedTrial, metric: &str) -> Option<f64> {
