@@ -47,7 +47,8 @@ pub use report::{
     InvariantEvidence, Judgement, MeasuredEvidence, Report, ReportedTrial, SampleRange, StatisticalEvidence,
     StopReason,
 };
-pub use trial::{FailureReason, ProcessExit, Trial, TrialFailure};
+pub use tracer_insight::process_exit::ProcessExit;
+pub use trial::{FailureReason, Trial, TrialFailure};
 pub use verdict::{CheckKind, CheckMode, Direction, Verdict};
 
 #[cfg(feature = "testing")]

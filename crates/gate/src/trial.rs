@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::Finding;
+use tracer_insight::process_exit::ProcessExit;
 use tracer_insight::profile::{Bounds, Metric, MetricUnit, RunProfile};
 
 /// One trial: a process that should have left one completed run (gate, *Trials*; gate, *Evidence*).
@@ -182,38 +183,11 @@ impl Trial {
     #[must_use]
     pub fn is_sound(&self) -> bool {
         self.failure.is_none()
-            && self.exit.is_none_or(|exit| exit == ProcessExit::Code(0))
+            && self.exit.is_none_or(ProcessExit::is_success)
             && self
                 .metrics
                 .as_ref()
                 .is_some_and(|metrics| metrics.status.is_completed())
-    }
-}
-
-/// The end of a process.
-///
-/// ```
-/// use tracer_gate::ProcessExit;
-///
-/// assert_eq!(ProcessExit::Code(2).to_string(), "exit code 2");
-/// assert_eq!(serde_json::to_string(&ProcessExit::Signal(9))?, r#"{"signal":9}"#);
-/// # Ok::<(), serde_json::Error>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum ProcessExit {
-    /// With this code.
-    Code(i32),
-    /// By this signal.
-    Signal(i32),
-}
-
-impl std::fmt::Display for ProcessExit {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Code(code) => write!(formatter, "exit code {code}"),
-            Self::Signal(signal) => write!(formatter, "signal {signal}"),
-        }
     }
 }
 

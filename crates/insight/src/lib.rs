@@ -25,6 +25,7 @@ pub mod marked_text;
 pub mod metric_words;
 pub mod not_run;
 pub mod outline;
+pub mod process_exit;
 pub mod profile;
 mod repeats;
 pub mod run_entry;

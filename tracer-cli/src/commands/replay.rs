@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tracer_capture::cassette::{Cassette, OnMiss, ReplayOptions, ReplayOutcome, Replayer};
-use tracer_capture::record::{CommandEnd, Exit, Inherited, Recording, Signals, check_program};
+use tracer_capture::record::{CommandEnd, Inherited, Recording, Signals, check_program};
+use tracer_insight::process_exit::ProcessExit;
 use tracer_insight::text::shell_quoted;
 
 use crate::cassettes::{self, MISS_CODE, RecordedCalls};
@@ -204,7 +205,7 @@ fn serve(recording: &Recording, session: &mut Session) -> Result<CommandEnd, Cli
     let note = "tracer: set these variables for your tests; Ctrl-C ends the replay";
     session.ui.remark(note);
     let _ = interrupted.recv();
-    Ok(CommandEnd::now(Some(Exit::Code(0))))
+    Ok(CommandEnd::now(Some(ProcessExit::Code(0))))
 }
 
 /// Prints what to do about a replay that left something over.

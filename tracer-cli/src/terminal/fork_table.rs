@@ -1,6 +1,6 @@
 //! Forks of one run with several models, as a table.
 
-use tracer_capture::record::ModelFork;
+use tracer_capture::record::{ModelFork, exit_words};
 use tracer_catalog::{ListedRun, RunColumn};
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::text;
@@ -63,6 +63,6 @@ fn verified(fork: &ModelFork) -> String {
         _ if !fork.asked_its_model() => "no: not every call asked the model".to_owned(),
         None => "not asked".to_owned(),
         Some(exit) if exit.is_success() => "yes".to_owned(),
-        Some(exit) => format!("no: {exit}"),
+        Some(exit) => format!("no: {}", exit_words(exit)),
     }
 }

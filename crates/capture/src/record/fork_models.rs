@@ -3,9 +3,10 @@
 use std::ops::RangeInclusive;
 use std::process::Command;
 
+use tracer_insight::process_exit::ProcessExit;
 use tracer_sdk::format::TraceId;
 
-use super::child::{Exit, RunningCommand, Signals, StartError};
+use super::child::{RunningCommand, Signals, StartError};
 use super::recording::FinishedRecording;
 use crate::cassette::ForkOutcome;
 
@@ -28,7 +29,7 @@ pub struct ModelFork {
     /// The fork.
     pub fork: ForkedRun,
     /// Exit of the verification; `None` where nothing was verified.
-    pub verified: Option<Exit>,
+    pub verified: Option<ProcessExit>,
 }
 
 impl ModelFork {
@@ -36,7 +37,7 @@ impl ModelFork {
     /// succeeded.
     #[must_use]
     pub fn is_success(&self) -> bool {
-        let code = Exit::Code(self.fork.code.into());
+        let code = ProcessExit::Code(self.fork.code.into());
         self.is_verifiable() && self.verified.unwrap_or(code).is_success()
     }
 
@@ -64,7 +65,7 @@ const OF_SIGNALS: RangeInclusive<u8> = 129..=159;
 pub fn fork_models<E>(
     models: impl IntoIterator<Item = Option<String>>,
     mut fork: impl FnMut(Option<&str>) -> Result<ForkedRun, E>,
-    verify: impl Fn(TraceId) -> Result<Option<Exit>, E>,
+    verify: impl Fn(TraceId) -> Result<Option<ProcessExit>, E>,
 ) -> Result<Vec<ModelFork>, E> {
     let mut forks = Vec::new();
     for model in models {
@@ -75,7 +76,7 @@ pub fn fork_models<E>(
         };
         let run = forked.fork.recorded.run.filter(|_| forked.is_verifiable());
         forked.verified = run.map(&verify).transpose()?.flatten();
-        let verified = forked.verified.map(Exit::shell_code);
+        let verified = forked.verified.map(ProcessExit::shell_code);
         let is_interrupted = [Some(forked.fork.code), verified]
             .iter()
             .flatten()
@@ -93,7 +94,7 @@ pub fn fork_models<E>(
 /// # Errors
 ///
 /// [`StartError`] when there is no shell.
-pub fn verification(command: &str, run: TraceId, signals: &Signals) -> Result<Exit, StartError> {
+pub fn verification(command: &str, run: TraceId, signals: &Signals) -> Result<ProcessExit, StartError> {
     let mut shell = Command::new("sh");
     shell.args(["-c", command]).env("TRACER_RUN_ID", run.to_string());
     Ok(RunningCommand::start(shell, signals)?.wait()?)
@@ -125,13 +126,13 @@ mod tests {
         let forks = fork_models(
             models,
             |model| Ok::<_, ()>(forked(0, u64::from(model == Some("a")))),
-            |_| Ok(Some(Exit::Code(0))),
+            |_| Ok(Some(ProcessExit::Code(0))),
         );
         let successes = forks
             .unwrap()
             .into_iter()
             .map(|fork| (fork.verified, fork.is_success()));
-        let expected = [(Some(Exit::Code(0)), true), (None, false)];
+        let expected = [(Some(ProcessExit::Code(0)), true), (None, false)];
         assert_eq!(successes.collect::<Vec<_>>(), expected);
     }
 
@@ -145,7 +146,7 @@ mod tests {
             let forks = fork_models(
                 [Some("a".to_owned())],
                 |_| fork.take().ok_or(()),
-                |_| Ok(Some(Exit::Code(0))),
+                |_| Ok(Some(ProcessExit::Code(0))),
             )
             .unwrap();
             assert_eq!((forks[0].verified, forks[0].is_success()), (None, false));
@@ -161,7 +162,11 @@ mod tests {
         for code in [130, 137, 143] {
             assert_eq!(count(code, None), Ok(1), "{code}");
         }
-        assert_eq!(count(0, Some(Exit::Signal(2))), Ok(1), "its verification");
-        assert_eq!(count(255, Some(Exit::Code(1))), Ok(2), "failures of their own");
+        assert_eq!(count(0, Some(ProcessExit::Signal(2))), Ok(1), "its verification");
+        assert_eq!(
+            count(255, Some(ProcessExit::Code(1))),
+            Ok(2),
+            "failures of their own"
+        );
     }
 }

@@ -25,7 +25,8 @@ mod receiver;
 mod recording;
 
 pub use child::{
-    Exit, NOT_EXECUTABLE, NOT_FOUND, RunningCommand, Signals, StartError, Survivor, check_program, survivors,
+    NOT_EXECUTABLE, NOT_FOUND, RunningCommand, Signals, StartError, Survivor, check_program, exit_words,
+    survivors,
 };
 pub use codex::codex_options;
 pub use environment::{ChildEnvironment, Inherited, OtlpEndpoints, Variable};

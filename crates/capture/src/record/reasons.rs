@@ -1,10 +1,11 @@
 //! Why a recording saw no model call: the likely reasons for one command, from what was observed (capture, section 4). Pure.
 
-use super::child::Exit;
+use super::child::exit_words;
 use super::findings::EnvironmentFindings;
 use super::program::{Program, ProgramKind};
 use crate::proxy::ProxySummary;
 use crate::server::ServerStatistics;
+use tracer_insight::process_exit::ProcessExit;
 use tracer_insight::text::counted;
 use tracer_insight::units;
 
@@ -26,7 +27,7 @@ pub struct Observation<'a> {
     /// Model calls in the run, from any recorder.
     pub model_calls: u64,
     /// Its exit, where it was waited for.
-    pub exit: Option<Exit>,
+    pub exit: Option<ProcessExit>,
     /// Its duration, in microseconds, where that is known.
     pub duration: Option<u64>,
 }
@@ -218,7 +219,8 @@ fn of_end(observed: &Observation<'_>) -> Option<String> {
         format!(" after {}", units::duration(duration))
     });
     Some(format!(
-        "the command ended with {exit}{after}, perhaps before it asked a model"
+        "the command ended with {}{after}, perhaps before it asked a model",
+        exit_words(exit)
     ))
 }
 
@@ -277,7 +279,7 @@ mod tests {
             proxied: NOTHING.get_or_init(ProxySummary::default),
             received: ServerStatistics::default(),
             model_calls: 0,
-            exit: Some(Exit::Code(0)),
+            exit: Some(ProcessExit::Code(0)),
             duration: Some(300_000),
         }
     }
@@ -367,7 +369,7 @@ mod tests {
         let program = program(ProgramKind::Python);
         let environment = EnvironmentFindings::default();
         let failed = Observation {
-            exit: Some(Exit::Code(1)),
+            exit: Some(ProcessExit::Code(1)),
             ..observed(&program, &environment)
         };
         assert_eq!(

@@ -8,12 +8,13 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use tracer_insight::process_exit::ProcessExit;
 use tracer_insight::{text, units};
 use tracer_runs::{RunReader, RunStatus, RunStore, Strictness};
 use tracer_sdk::TRACE_PARENT_VARIABLE;
 use tracer_sdk::format::{ErrorPayload, EventType, Payload, RUNS_FOLDER, Timestamp, TraceId, error_type};
 
-use super::child::{Exit, RunningCommand, Signals, StartError, Survivor, survivors};
+use super::child::{RunningCommand, Signals, StartError, Survivor, exit_words, survivors};
 use super::codex::codex_options;
 use super::environment::{ChildEnvironment, Inherited, OTLP_ENDPOINT, OtlpEndpoints, Variable};
 use super::findings::EnvironmentFindings;
@@ -58,7 +59,8 @@ pub enum RecordingError {
 /// Dropping it leaves the run as it is, and readers see it as interrupted.
 ///
 /// ```
-/// use tracer_capture::record::{CommandEnd, Exit, Inherited, RecordOptions, Recording};
+/// use tracer_capture::record::{CommandEnd, Inherited, RecordOptions, Recording};
+/// use tracer_insight::process_exit::ProcessExit;
 /// use tracer_sdk::settings::Settings;
 ///
 /// let folder = tempfile::tempdir()?;
@@ -67,7 +69,7 @@ pub enum RecordingError {
 /// let options = RecordOptions::new(settings, vec!["true".into()], &std::env::current_dir()?, &inherited);
 /// let recording = Recording::start(options, &inherited)?;
 /// assert!(recording.command().status()?.success());
-/// let recorded = recording.end(CommandEnd::now(Some(Exit::Code(0))));
+/// let recorded = recording.end(CommandEnd::now(Some(ProcessExit::Code(0))));
 /// assert_eq!((recorded.run.is_some(), recorded.model_calls), (true, 0));
 /// assert!(!recorded.reasons.is_empty());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -91,7 +93,7 @@ pub struct Recording {
 #[derive(Debug, Clone, Copy)]
 pub struct CommandEnd {
     /// Its exit; `None` when it was not started, or when it was not waited for.
-    pub exit: Option<Exit>,
+    pub exit: Option<ProcessExit>,
     /// When it ended.
     pub at: Timestamp,
 }
@@ -99,7 +101,7 @@ pub struct CommandEnd {
 impl CommandEnd {
     /// One that has ended now.
     #[must_use]
-    pub fn now(exit: Option<Exit>) -> Self {
+    pub fn now(exit: Option<ProcessExit>) -> Self {
         Self {
             exit,
             at: units::now(),
@@ -316,7 +318,7 @@ impl Recording {
     }
 
     /// Waits for the end of the command, or ends it when its time is over.
-    fn wait(&self, running: &RunningCommand) -> io::Result<Exit> {
+    fn wait(&self, running: &RunningCommand) -> io::Result<ProcessExit> {
         let budget = self.options.budget.as_ref();
         let Some((budget, left)) = budget.and_then(|budget| Some((budget, budget.time_left()?))) else {
             return running.wait();
@@ -410,7 +412,7 @@ impl Recording {
             return ending.stopped_by(&exceeded);
         }
         match self.exceeded_limit(self.trace_id()) {
-            Some(exceeded) if end.exit == Some(Exit::Code(0)) => {
+            Some(exceeded) if end.exit == Some(ProcessExit::Code(0)) => {
                 ending.failed(&exceeded.error_type, &exceeded.message)
             }
             _ => ending,
@@ -513,7 +515,7 @@ const INTERRUPTED_CODE: i32 = 130;
 fn ending(end: CommandEnd) -> RunEnding {
     let mut ending = RunEnding::new(end.at);
     match end.exit {
-        Some(Exit::Code(code)) => {
+        Some(ProcessExit::Code(code)) => {
             ending
                 .attributes
                 .insert("process.exit.code".to_owned(), code.into());
@@ -523,11 +525,14 @@ fn ending(end: CommandEnd) -> RunEnding {
                 ending = ending.failed("ExitCode", &format!("the command ended with exit code {code}"));
             }
         }
-        Some(Exit::Signal(signal)) if signal == INTERRUPTED_CODE - 128 => {
+        Some(ProcessExit::Signal(signal)) if signal == INTERRUPTED_CODE - 128 => {
             ending = ending.failed("Interrupted", "the command was interrupted (SIGINT)");
         }
-        Some(exit @ Exit::Signal(_)) => {
-            ending = ending.failed("Signal", &format!("the command was ended by {exit}"));
+        Some(exit @ ProcessExit::Signal(_)) => {
+            ending = ending.failed(
+                "Signal",
+                &format!("the command was ended by {}", exit_words(exit)),
+            );
         }
         None => ending = ending.failed("Interrupted", "the command was ended before it had done its work"),
     }

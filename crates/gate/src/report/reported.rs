@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{BaselineChanges, CheckResult};
-use crate::trial::{ProcessExit, TrialFailure};
-use crate::{Acceptance, EnvironmentFingerprint, Finding, StopReason, Verdict};
+use crate::{Acceptance, EnvironmentFingerprint, Finding, ProcessExit, StopReason, TrialFailure, Verdict};
 use tracer_insight::profile::{CountMismatch, GuardrailStop, MissingSpans, RepeatedCalls};
 use tracer_insight::signature::Signature;
 

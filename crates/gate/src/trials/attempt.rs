@@ -8,7 +8,6 @@ use std::time::Duration;
 use crate::policy::Policy;
 use crate::{FailureReason, ProcessExit, Trial, TrialFailure};
 use tracer_capture::cassette::ReplayOutcome;
-use tracer_capture::record::Exit;
 use tracer_runs::RunDirectory;
 
 use super::captured::TrialCapture;
@@ -194,11 +193,11 @@ impl TrialCommand {
     /// Adds what the process tells; that it failed comes before what is wrong with its trace.
     fn record_process(&self, trial: &mut Trial, ended: &EndedProgram) {
         trial.wall_time_ms = u64::try_from(ended.took.as_millis()).ok();
-        trial.exit = ended.exit().map(ProcessExit::from);
+        trial.exit = ended.exit();
         let failure = match ended.end {
-            ProgramEnd::Exited(Exit::Code(0)) => return,
+            ProgramEnd::Exited(ProcessExit::Code(0)) => return,
             ProgramEnd::Exited(exit) => {
-                TrialFailure::new(FailureReason::ProcessFailed).with(ProcessExit::from(exit).to_string())
+                TrialFailure::new(FailureReason::ProcessFailed).with(exit.to_string())
             }
             ProgramEnd::TimedOut => {
                 let limit = u64::try_from(self.timeout.as_micros()).unwrap_or(u64::MAX);
@@ -231,15 +230,6 @@ impl Attempt {
             replay: None,
             has_survivors: false,
             scratch: None,
-        }
-    }
-}
-
-impl From<Exit> for ProcessExit {
-    fn from(exit: Exit) -> Self {
-        match exit {
-            Exit::Code(code) => Self::Code(code),
-            Exit::Signal(signal) => Self::Signal(signal),
         }
     }
 }

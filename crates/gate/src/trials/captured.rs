@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tracer_capture::cassette::{Cassette, ReplayOptions, ReplayOutcome, Replayer};
-use tracer_capture::record::{CommandEnd, Exit, Inherited, RecordOptions, Recording};
+use tracer_capture::record::{CommandEnd, Inherited, RecordOptions, Recording};
+use tracer_insight::process_exit::ProcessExit;
 use tracer_sdk::format::{RUNS_FOLDER, Timestamp};
 use tracer_sdk::settings::Settings;
 
@@ -71,7 +72,11 @@ impl TrialCapture {
 
 impl CapturedTrial {
     /// Ends the capture when the process has ended, and gives what was answered, and why there is no run.
-    pub(super) fn end(self, exit: Option<Exit>, took: Duration) -> (Option<ReplayOutcome>, Option<String>) {
+    pub(super) fn end(
+        self,
+        exit: Option<ProcessExit>,
+        took: Duration,
+    ) -> (Option<ReplayOutcome>, Option<String>) {
         // The run takes as long as its process, however long it takes to prepare the recording.
         let took = i64::try_from(took.as_micros()).unwrap_or(i64::MAX);
         let started_at = self.recording.started_at().unix_microseconds();

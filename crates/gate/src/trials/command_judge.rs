@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::Value;
-use tracer_capture::record::Exit;
+use tracer_insight::process_exit::ProcessExit;
 use tracer_runs::read_input;
 
 use super::output::OutputCleaner;
@@ -104,8 +104,8 @@ impl TrialOutput for CommandJudge<'_> {
 impl CommandJudge<'_> {
     fn finding(&self, program: &str, ended: &EndedProgram) -> Finding {
         let code = match ended.end {
-            ProgramEnd::Exited(Exit::Code(code)) => Some(code),
-            ProgramEnd::Exited(Exit::Signal(_)) => None,
+            ProgramEnd::Exited(ProcessExit::Code(code)) => Some(code),
+            ProgramEnd::Exited(ProcessExit::Signal(_)) => None,
             ProgramEnd::TimedOut => {
                 let limit = TIME_LIMIT.as_secs();
                 return Finding::unknown(format!("{program} did not answer within {limit} s"));

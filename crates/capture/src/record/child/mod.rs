@@ -7,23 +7,23 @@ mod signals;
 mod survivors;
 
 use std::ffi::OsStr;
-use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus};
+use std::process::Command;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use shared_child::SharedChild;
+use tracer_insight::process_exit::ProcessExit;
 use tracer_insight::text::shell_quoted;
 
 pub use signals::Signals;
 pub use survivors::{Survivor, survivors};
 
-/// Exit code of a command that is there and cannot be run (decisions, section 11).
+/// ProcessExit code of a command that is there and cannot be run (decisions, section 11).
 pub const NOT_EXECUTABLE: u8 = 126;
-/// Exit code of a command that is not there.
+/// ProcessExit code of a command that is not there.
 pub const NOT_FOUND: u8 = 127;
 
 /// Why a command was not started.
@@ -136,69 +136,14 @@ fn check_in(name: &OsStr, here: &Path, folders: Option<&OsStr>) -> Result<(), St
     })
 }
 
-/// Exit of a recorded command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Exit {
-    /// With this code.
-    Code(i32),
-    /// By this signal.
-    Signal(i32),
-}
-
-impl Exit {
-    /// The exit code for a shell: that of the command, or 128 and the number of the signal (decisions, section 11).
-    ///
-    /// ```
-    /// use tracer_capture::record::Exit;
-    ///
-    /// assert_eq!(Exit::Code(3).shell_code(), 3);
-    /// assert_eq!(Exit::Signal(9).shell_code(), 137);
-    /// ```
-    #[must_use]
-    pub fn shell_code(self) -> u8 {
-        let code = match self {
-            Self::Code(code) => code,
-            Self::Signal(signal) => signal.saturating_add(128),
-        };
-        // A code that has no room, as on Windows, is still a failure.
-        u8::try_from(code).unwrap_or(u8::MAX)
+/// The exit in words, a signal by its name.
+#[must_use]
+pub fn exit_words(exit: ProcessExit) -> String {
+    match exit {
+        ProcessExit::Signal(signal) => signals::name(signal).map(str::to_owned),
+        ProcessExit::Code(_) => None,
     }
-
-    /// Returns whether the command succeeded.
-    #[must_use]
-    pub fn is_success(self) -> bool {
-        self == Self::Code(0)
-    }
-
-    /// The exit that the system reports.
-    #[cfg(unix)]
-    #[must_use]
-    pub fn of(status: ExitStatus) -> Self {
-        use std::os::unix::process::ExitStatusExt;
-        match (status.code(), status.signal()) {
-            (None, Some(signal)) => Self::Signal(signal),
-            (code, _) => Self::Code(code.unwrap_or(-1)),
-        }
-    }
-
-    /// The exit that the system reports.
-    #[cfg(not(unix))]
-    #[must_use]
-    pub fn of(status: ExitStatus) -> Self {
-        Self::Code(status.code().unwrap_or(-1))
-    }
-}
-
-impl fmt::Display for Exit {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Code(code) => write!(formatter, "exit code {code}"),
-            Self::Signal(signal) => match signals::name(*signal) {
-                Some(name) => write!(formatter, "{name}"),
-                None => write!(formatter, "signal {signal}"),
-            },
-        }
-    }
+    .unwrap_or_else(|| exit.to_string())
 }
 
 /// Time for processes to end after they were asked to, and then after they were killed.
@@ -231,8 +176,8 @@ impl RunningCommand {
     /// # Errors
     ///
     /// The error of the system where it cannot be waited for.
-    pub fn wait(&self) -> io::Result<Exit> {
-        self.child.wait().map(Exit::of)
+    pub fn wait(&self) -> io::Result<ProcessExit> {
+        self.child.wait().map(ProcessExit::of)
     }
 
     /// Waits for its end for this long; `None` when it is still running.
@@ -240,10 +185,10 @@ impl RunningCommand {
     /// # Errors
     ///
     /// The error of the system where it cannot be waited for.
-    pub fn wait_for(&self, time: Duration) -> io::Result<Option<Exit>> {
+    pub fn wait_for(&self, time: Duration) -> io::Result<Option<ProcessExit>> {
         let began = Instant::now();
         loop {
-            let exit = self.child.try_wait()?.map(Exit::of);
+            let exit = self.child.try_wait()?.map(ProcessExit::of);
             let left = time.saturating_sub(began.elapsed());
             if exit.is_some() || left.is_zero() {
                 return Ok(exit);
@@ -257,7 +202,7 @@ impl RunningCommand {
     /// # Errors
     ///
     /// The error of the system where it cannot be waited for.
-    pub fn end(&self, started: impl Fn() -> Vec<Survivor>) -> io::Result<Exit> {
+    pub fn end(&self, started: impl Fn() -> Vec<Survivor>) -> io::Result<ProcessExit> {
         for kills in [false, true] {
             let asked = Instant::now();
             let id = self.child.id();
@@ -347,9 +292,9 @@ mod tests {
 
     #[test]
     fn signals_have_their_names() {
-        assert_eq!(Exit::Signal(9).to_string(), "SIGKILL");
-        assert_eq!(Exit::Signal(64).to_string(), "signal 64");
-        assert_eq!(Exit::Code(7).to_string(), "exit code 7");
-        assert_eq!(Exit::Code(-1).shell_code(), 255);
+        assert_eq!(exit_words(ProcessExit::Signal(9)), "SIGKILL");
+        assert_eq!(exit_words(ProcessExit::Signal(64)), "signal 64");
+        assert_eq!(exit_words(ProcessExit::Code(7)), "exit code 7");
+        assert_eq!(ProcessExit::Code(-1).shell_code(), 255);
     }
 }

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tracer_capture::record::Exit;
+use tracer_insight::process_exit::ProcessExit;
 
 use super::Orphans;
 use super::group;
@@ -43,7 +43,7 @@ pub(crate) struct Launch {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ProgramEnd {
     /// It ended.
-    Exited(Exit),
+    Exited(ProcessExit),
     /// It took too long.
     TimedOut,
     /// It was not needed or not wanted any more.
@@ -69,7 +69,7 @@ pub(crate) struct EndedProgram {
 
 impl EndedProgram {
     /// Its exit; `None` when it was ended.
-    pub(crate) fn exit(&self) -> Option<Exit> {
+    pub(crate) fn exit(&self) -> Option<ProcessExit> {
         match self.end {
             ProgramEnd::Exited(exit) => Some(exit),
             ProgramEnd::TimedOut | ProgramEnd::Stopped(_) => None,
@@ -136,7 +136,7 @@ fn read_output(child: &mut Child) -> io::Result<(Tail, Tail)> {
 fn wait(child: &mut Child, timeout: Duration, started: Instant, stop: &Stop) -> io::Result<ProgramEnd> {
     loop {
         if let Some(status) = child.try_wait()? {
-            return Ok(ProgramEnd::Exited(Exit::of(status)));
+            return Ok(ProgramEnd::Exited(ProcessExit::of(status)));
         }
         if let Some(reason) = stop.reason() {
             return Ok(ProgramEnd::Stopped(reason));

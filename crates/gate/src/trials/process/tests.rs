@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use tracer_capture::record::Exit;
+use tracer_insight::process_exit::ProcessExit;
 
 use super::*;
 use crate::trials::stop::{Stop, TrialsStop};
@@ -50,7 +50,7 @@ const SHORT: Duration = Duration::from_millis(300);
 fn a_program_has_its_environment_and_nothing_to_read() {
     let text = r#"read line && exit 9; echo "$GREETING ${HOME-no home}"; echo problem >&2; exit 3"#;
     let ended = run_to_its_end(text, LONG);
-    assert!(matches!(ended.end, ProgramEnd::Exited(Exit::Code(3))));
+    assert!(matches!(ended.end, ProgramEnd::Exited(ProcessExit::Code(3))));
     assert_eq!(ended.stdout, "hello no home\n");
     assert_eq!(ended.stderr, "problem\n");
 }
@@ -69,7 +69,7 @@ fn a_program_that_cannot_be_started_is_an_error() {
 fn a_program_that_ended_leaves_no_process_behind() {
     let text = "sleep 1000 & echo $! > child; exit 0";
     let ended = run_to_its_end(text, LONG);
-    assert!(matches!(ended.end, ProgramEnd::Exited(Exit::Code(0))));
+    assert!(matches!(ended.end, ProgramEnd::Exited(ProcessExit::Code(0))));
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn a_program_that_does_not_listen_is_killed() {
 #[test]
 fn a_signal_that_ended_a_program_is_reported() {
     let ended = run_to_its_end("kill -9 $$", LONG);
-    assert!(matches!(ended.end, ProgramEnd::Exited(Exit::Signal(9))));
+    assert!(matches!(ended.end, ProgramEnd::Exited(ProcessExit::Signal(9))));
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn the_user_stops_a_program() {
 #[test]
 fn output_without_end_is_taken_and_holds_no_memory() {
     let ended = run_to_its_end("yes | head -c 50000000; echo the end", LONG);
-    assert!(matches!(ended.end, ProgramEnd::Exited(Exit::Code(0))));
+    assert!(matches!(ended.end, ProgramEnd::Exited(ProcessExit::Code(0))));
     assert!(ended.stdout.ends_with("y\nthe end\n"));
     assert!(ended.stdout.len() <= 64 * 1024);
 }
