@@ -5,9 +5,9 @@ use std::io::{self, Write};
 
 use tracer_catalog::{FactsStore, ListedRun, PlaceInThread, RunCensus, RunColumn, RunOrder, RunThreads};
 use tracer_runs::{RunStore, RunSummary};
-use tracer_sdk::format::{SPANS_FILE, Timestamp};
+use tracer_sdk::format::SPANS_FILE;
 
-use crate::commands::run_selection::{self, QueryArgs};
+use crate::commands::run_selection::{AllRuns, QueryArgs};
 use crate::error::CliError;
 use crate::outcome::CommandOutcome;
 use crate::session::Session;
@@ -59,11 +59,7 @@ pub struct Args {
 pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliError> {
     let query = args.query.parse()?;
     let data_dir = session.data_dir()?;
-    let now = now();
-    session.use_store()?;
-    let store = session.facts_store()?;
-    let cancel = run_selection::cancelled_by_interrupt();
-    let survey = run_selection::surveyed(&store, session)?;
+    let (all, survey) = AllRuns::open(session)?;
     let is_for_people = session.ui.is_terminal() && !session.is_json();
     let is_early = is_for_people
         && session.store().is_none()
@@ -71,7 +67,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         && args.limit != usize::MAX
         && survey.unread().1 > SLOW_BYTES;
     if is_early {
-        newest_page(args, &data_dir, now, session)?;
+        newest_page(args, &data_dir, session)?;
     }
     let is_table = is_for_people && !is_early;
     let order = RunOrder {
@@ -79,8 +75,8 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         is_reversed: args.sort.is_reversed,
         ..RunOrder::default()
     };
-    let found = run_selection::ask(&store, survey, &cancel, session, |runs, session| {
-        let selection = run_selection::select(&runs, &query, args.trials, now, &cancel, session)?;
+    let found = all.ask(survey, session, |runs, session| {
+        let selection = all.select(&runs, &query, args.trials, session)?;
         let listed = runs.page(&selection, order, 0, args.limit)?;
         let threads = if is_table {
             runs.threads(&listed, args.trials)?
@@ -97,7 +93,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
     // The database is closed: the reader of the output may take long, and until then no process could synchronize the bucket.
     let (listed, threads, passing, census) = found?;
     if session.is_json() {
-        json(&listed, &store, session)?;
+        json(&listed, &all.store, session)?;
     } else if is_for_people {
         if !census.ids.is_empty() {
             let place = match session.store() {
@@ -108,7 +104,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
             session.ui.lines(&heading)?;
             // Early ones are above already.
             if is_table {
-                table(&listed, &threads, &census, args.sort.by, &store, session)?;
+                table(&listed, &threads, &census, args.sort.by, &all.store, session)?;
             }
         }
     } else {
@@ -154,12 +150,7 @@ impl Args {
 const SLOW_BYTES: u64 = 256 * 1024 * 1024;
 
 /// Prints the newest runs before all are read: a store is read whole once, the first time.
-fn newest_page(
-    args: &Args,
-    data_dir: &std::path::Path,
-    now: Timestamp,
-    session: &mut Session,
-) -> Result<(), CliError> {
+fn newest_page(args: &Args, data_dir: &std::path::Path, session: &mut Session) -> Result<(), CliError> {
     let newest = RunStore::new(data_dir)
         .list()
         .map_err(|error| session.store_error(&error))?;
@@ -177,7 +168,7 @@ fn newest_page(
     let width = session.ui.width();
     let id_length = run_list::id_length(newest.iter().map(|run| run.directory.trace_id));
     let columns = run_list::columns(args.sort.by, false);
-    let lines = run_list::table(&rows, &columns, id_length, now, width);
+    let lines = run_list::table(&rows, &columns, id_length, now(), width);
     session.ui.lines(&lines)?;
     session.ui.flush()
 }

@@ -8,7 +8,6 @@ use tracer_insight::status::RunStatus;
 use tracer_insight::text::{self, shell_quoted};
 use tracer_insight::units::now;
 use tracer_runs::CancelToken;
-use tracer_sdk::format::Timestamp;
 
 use crate::error::CliError;
 use crate::gate::stored_run::{self, StoredRun};
@@ -71,12 +70,9 @@ pub(super) fn completed<T>(
     mut take: impl FnMut(StoredRun, u32, &Session) -> Result<T, CliError>,
 ) -> Result<Vec<T>, CliError> {
     let query = parsed(query)?;
-    session.use_store()?;
-    let store = session.facts_store()?;
-    let cancel = cancelled_by_interrupt();
-    let survey = surveyed(&store, session)?;
-    let (listed, matching) = ask(&store, survey, &cancel, session, |runs, session| {
-        let selection = select(&runs, &query, false, now(), &cancel, session)?;
+    let (all, survey) = AllRuns::open(session)?;
+    let (listed, matching) = all.ask(survey, session, |runs, session| {
+        let selection = all.select(&runs, &query, false, session)?;
         Ok((
             runs.page(&selection, RunOrder::default(), 0, MAX_JUDGED)?,
             runs.count(&selection)?,
@@ -102,39 +98,74 @@ pub(super) fn completed<T>(
         .collect()
 }
 
-/// Cancels what a command reads when Ctrl-C is pressed: what was read until then is kept, and shown.
-pub(super) fn cancelled_by_interrupt() -> CancelToken {
-    let cancel = CancelToken::default();
-    let handler = cancel.clone();
-    // Without a handler Ctrl-C ends the command, and what was read is kept all the same.
-    let _ = ctrlc::set_handler(move || handler.cancel());
-    cancel
+/// All runs, here and in the opened bucket.
+pub(super) struct AllRuns {
+    pub(super) store: FactsStore,
+    /// Cancelled when Ctrl-C is pressed: what was read until then is kept, and shown.
+    pub(super) cancel: CancelToken,
 }
 
-/// The runs by their files alone: those that are known, and those to be read.
-pub(super) fn surveyed(store: &FactsStore, session: &Session) -> Result<Survey, CliError> {
-    store.survey().map_err(|error| session.store_error(&error))
-}
+impl AllRuns {
+    /// The runs by their files alone: those that are known, and those to be read.
+    pub(super) fn open(session: &mut Session) -> Result<(Self, Survey), CliError> {
+        session.use_store()?;
+        let cancel = CancelToken::default();
+        let handler = cancel.clone();
+        // Without a handler Ctrl-C ends the command, and what was read is kept all the same.
+        let _ = ctrlc::set_handler(move || handler.cancel());
+        let store = session.facts_store()?;
+        let all = Self { store, cancel };
+        let survey = all.survey(session)?;
+        Ok((all, survey))
+    }
 
-/// The answer to a question about all runs of a survey, here and in the opened bucket. It is asked a second time where a
-/// database turns out to be damaged: then it is made again.
-pub(super) fn ask<T>(
-    store: &FactsStore,
-    survey: Survey,
-    cancel: &CancelToken,
-    session: &mut Session,
-    mut question: impl FnMut(RunCatalog, &mut Session) -> Result<T, DatabaseError>,
-) -> Result<T, CliError> {
-    let mut answer = |survey, session: &mut Session| question(opened(survey, cancel, session)?, session);
-    let answer = match answer(survey, session) {
-        Err(error) if error.is_made_again() => answer(surveyed(store, session)?, session),
-        Err(DatabaseError::DamagedMirror { .. }) => {
-            session.synchronize_store()?;
-            answer(surveyed(store, session)?, session)
+    fn survey(&self, session: &Session) -> Result<Survey, CliError> {
+        self.store.survey().map_err(|error| session.store_error(&error))
+    }
+
+    /// The answer to a question about the runs of a survey. It is asked a second time where a database turns out to be
+    /// damaged: then it is made again.
+    pub(super) fn ask<T>(
+        &self,
+        survey: Survey,
+        session: &mut Session,
+        mut question: impl FnMut(RunCatalog, &mut Session) -> Result<T, DatabaseError>,
+    ) -> Result<T, CliError> {
+        let mut answer =
+            |survey, session: &mut Session| question(opened(survey, &self.cancel, session)?, session);
+        let answer = match answer(survey, session) {
+            Err(error) if error.is_made_again() => answer(self.survey(session)?, session),
+            Err(DatabaseError::DamagedMirror { .. }) => {
+                session.synchronize_store()?;
+                answer(self.survey(session)?, session)
+            }
+            answer => answer,
+        };
+        answer.map_err(unreadable)
+    }
+
+    /// Selects the runs that match, and shows how far reading their steps is.
+    pub(super) fn select(
+        &self,
+        runs: &RunCatalog,
+        query: &RunQuery,
+        with_trials: bool,
+        session: &mut Session,
+    ) -> Result<SelectedRuns, DatabaseError> {
+        let mut shown: Option<Progress> = None;
+        let selected = runs.select(query, with_trials, now(), &self.cancel, |reading| match &shown {
+            None => {
+                let runs = Some(reading.runs as u64);
+                shown = Some(Progress::begin(&session.ui, "reading steps", "run", runs));
+            }
+            Some(progress) => progress.step(),
+        });
+        if let Some(progress) = shown {
+            progress.stop();
         }
-        answer => answer,
-    };
-    answer.map_err(unreadable)
+        note_unfetched(session);
+        selected
+    }
 }
 
 /// Error of the database of the runs, here or of a bucket.
@@ -183,28 +214,4 @@ pub(super) fn note_unfetched(session: &mut Session) {
         let note = format!("{runs} not looked through: {url} does not give them now");
         session.ui.warn(note);
     }
-}
-
-/// Selects the runs that match, and shows how far reading their steps is.
-pub(super) fn select(
-    runs: &RunCatalog,
-    query: &RunQuery,
-    with_trials: bool,
-    now: Timestamp,
-    cancel: &CancelToken,
-    session: &mut Session,
-) -> Result<SelectedRuns, DatabaseError> {
-    let mut shown: Option<Progress> = None;
-    let selected = runs.select(query, with_trials, now, cancel, |reading| match &shown {
-        None => {
-            let runs = Some(reading.runs as u64);
-            shown = Some(Progress::begin(&session.ui, "reading steps", "run", runs));
-        }
-        Some(progress) => progress.step(),
-    });
-    if let Some(progress) = shown {
-        progress.stop();
-    }
-    note_unfetched(session);
-    selected
 }

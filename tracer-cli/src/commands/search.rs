@@ -14,7 +14,7 @@ use tracer_insight::text;
 use tracer_insight::units::{self, now};
 use tracer_sdk::format::SPEC_VERSION;
 
-use crate::commands::run_selection::{self, QueryArgs};
+use crate::commands::run_selection::{self, AllRuns, QueryArgs};
 use crate::error::CliError;
 use crate::outcome::CommandOutcome;
 use crate::session::Session;
@@ -70,18 +70,15 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
                 session.command(&format!("list{}", args.query.as_last_arguments()))
             )));
     }
-    session.use_store()?;
-    let store = session.facts_store()?;
-    let cancel = run_selection::cancelled_by_interrupt();
-    let survey = run_selection::surveyed(&store, session)?;
+    let (all, survey) = AllRuns::open(session)?;
     let limit = if args.count { usize::MAX } else { args.limit };
     let wanted = StepSearch {
         test: &test,
         limit,
         order: args.sort,
-        prices: store.prices(),
+        prices: all.store.prices(),
     };
-    run_selection::ask(&store, survey, &cancel, session, |runs, session| {
+    all.ask(survey, session, |runs, session| {
         let candidates = runs.candidates(&query, args.trials, now())?;
         let id_length = run_list::id_length(runs.census(true)?.ids);
         let mut printing = Printing {
@@ -95,7 +92,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
             failure: None,
         };
         let mut sorted = SortedHits::default();
-        let searched = runs.search(&candidates, &wanted, &cancel, |at, run, found| {
+        let searched = runs.search(&candidates, &wanted, &all.cancel, |at, run, found| {
             if found.hits.is_empty() {
                 return;
             }
@@ -105,7 +102,7 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
                 printing.failure = printing.run(run, &found).err();
             }
             if printing.failure.is_some() || printing.hits >= limit {
-                cancel.cancel();
+                all.cancel.cancel();
             }
         });
         drop(runs);

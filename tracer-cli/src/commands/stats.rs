@@ -4,11 +4,11 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::json;
 use tracer_catalog::stats::{GroupStats, Grouping, StatsColumn, StoreStats};
 use tracer_insight::line::{Line, Tone};
-use tracer_insight::units::{self, now};
+use tracer_insight::units;
 use tracer_insight::{text, value_summary};
 use tracer_sdk::format::{SPEC_VERSION, Usd};
 
-use crate::commands::run_selection::{self, QueryArgs};
+use crate::commands::run_selection::{AllRuns, QueryArgs};
 use crate::error::CliError;
 use crate::outcome::CommandOutcome;
 use crate::session::Session;
@@ -64,12 +64,9 @@ pub fn run(args: &Args, session: &mut Session) -> Result<CommandOutcome, CliErro
         );
     }
     let query = args.query.parse()?;
-    session.use_store()?;
-    let store = session.facts_store()?;
-    let cancel = run_selection::cancelled_by_interrupt();
-    let survey = run_selection::surveyed(&store, session)?;
-    let mut found = run_selection::ask(&store, survey, &cancel, session, |runs, session| {
-        let selection = run_selection::select(&runs, &query, args.trials, now(), &cancel, session)?;
+    let (all, survey) = AllRuns::open(session)?;
+    let mut found = all.ask(survey, session, |runs, session| {
+        let selection = all.select(&runs, &query, args.trials, session)?;
         runs.stats(&selection, args.by)
     })?;
     if let Some(sort) = args.sort {
