@@ -46,6 +46,7 @@ pub mod step_remarks;
 pub mod step_summary;
 pub mod steps;
 mod summary;
+pub mod table;
 #[cfg(any(test, feature = "testing"))]
 #[doc(hidden)]
 pub mod testing;

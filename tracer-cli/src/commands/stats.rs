@@ -4,6 +4,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::json;
 use tracer_catalog::stats::{GroupStats, Grouping, StatsColumn, StoreStats};
 use tracer_insight::line::{Line, Tone};
+use tracer_insight::table::Column;
 use tracer_insight::units;
 use tracer_insight::{text, value_summary};
 use tracer_sdk::format::{SPEC_VERSION, Usd};
@@ -12,7 +13,7 @@ use crate::commands::run_selection::{AllRuns, QueryArgs};
 use crate::error::CliError;
 use crate::outcome::CommandOutcome;
 use crate::session::Session;
-use crate::terminal::layout::{Align, Column, Table};
+use crate::terminal::layout::Table;
 use crate::value_parsers::{Sorting, parse_sorting};
 
 /// Groups that are listed on a terminal.
@@ -175,7 +176,7 @@ fn columns(by: Option<Grouping>) -> Vec<Column> {
                 StatsColumn::P95 => Some(7),
                 StatsColumn::Cost => Some(8),
             };
-            Column::new(column.heading(), Align::Right, dropped)
+            Column::number(column.heading(), dropped)
         })
         .collect()
 }
@@ -203,11 +204,9 @@ fn print_table(
     for (at, row) in shown.iter().enumerate() {
         table.push(cells(row, args.by, is_of_calls && at < listed.len()));
     }
-    let arranged = table.arrange(width, width / 3);
     let heading = args.by.map_or("", Grouping::as_str).to_uppercase();
-    let mut lines = vec![arranged.heading(&heading)];
     let days = found.days();
-    for (at, (row, cells)) in shown.iter().zip(table.rows()).enumerate() {
+    let names = shown.iter().enumerate().map(|(at, row)| {
         let is_all = at == listed.len() || args.by.is_none();
         let (name, tone) = match &row.group {
             _ if is_all => ("all runs".to_owned(), Tone::Muted),
@@ -222,9 +221,11 @@ fn print_table(
                 .collect();
             last = last.space(2).with(units::sparkline(&counts), Tone::Active);
         }
-        lines.push(arranged.line(cells, last));
-    }
-    session.ui.lines(&lines)?;
+        last
+    });
+    session
+        .ui
+        .lines(&table.lines(width, width / 3, &heading, names))?;
     if rows.len() > listed.len() {
         let hidden = text::counted((rows.len() - listed.len()) as u64, "group");
         let note = format!("{hidden} more; print all: --json or --csv");

@@ -1,8 +1,9 @@
 //! A context bill as a table: cost, tokens and times of each block, the costliest first, then the sums.
 
-use crate::terminal::layout::{Align, Column, Table, indented};
+use crate::terminal::layout::{Table, indented};
 use tracer_insight::context_bill::{COLUMNS, ContextBill};
 use tracer_insight::line::{Line, Tone};
+use tracer_insight::table::Column;
 
 /// Order in which columns go when there is no room.
 const DROPPED: [Option<u8>; COLUMNS.len()] = [None, None, Some(1), Some(2), None, Some(3)];
@@ -13,7 +14,7 @@ const MIN_NAME_COLUMNS: usize = 30;
 pub fn lines(bill: &ContextBill, width: usize) -> Vec<Line> {
     let columns = COLUMNS.iter().zip(DROPPED);
     let columns: Vec<Column> = columns
-        .map(|(heading, dropped)| Column::new(heading, Align::Right, dropped))
+        .map(|(heading, dropped)| Column::number(heading, dropped))
         .collect();
     let mut table = Table::new(&columns);
     for block in &bill.blocks {
@@ -25,15 +26,11 @@ pub fn lines(bill: &ContextBill, width: usize) -> Vec<Line> {
                 .collect(),
         );
     }
-    let arranged = table.arrange(width, MIN_NAME_COLUMNS);
     let mut lines = Vec::new();
     if !bill.blocks.is_empty() {
-        lines.push(arranged.heading("BLOCK"));
-    }
-    for (block, cells) in bill.blocks.iter().zip(table.rows()) {
-        lines.push(arranged.line(cells, Line::of(&block.name, Tone::Strong)));
-    }
-    if !bill.blocks.is_empty() {
+        let names = bill.blocks.iter();
+        let names = names.map(|block| Line::of(&block.name, Tone::Strong));
+        lines = table.lines(width, MIN_NAME_COLUMNS, "BLOCK", names);
         lines.push(Line::new());
     }
     lines.extend(indented(&bill.summary, 0, width, Tone::Strong));

@@ -3,10 +3,11 @@
 use tracer_capture::record::{ModelFork, exit_words};
 use tracer_catalog::{ListedRun, RunColumn};
 use tracer_insight::line::{Line, Tone};
+use tracer_insight::table::Column;
 use tracer_insight::text;
 use tracer_sdk::format::Timestamp;
 
-use crate::terminal::layout::{Align, Column, Table};
+use crate::terminal::layout::Table;
 
 const COLUMNS: [RunColumn; 5] = [
     RunColumn::Id,
@@ -22,10 +23,10 @@ const MIN_LAST_COLUMNS: usize = 16;
 
 /// The forks, each with its run, as a table of at most `width` columns, with IDs shortened to `id_length` characters.
 pub fn table(forks: &[(ModelFork, ListedRun)], id_length: usize, now: Timestamp, width: usize) -> Vec<Line> {
-    let of_model = ["", "model"].map(|heading| Column::new(heading, Align::Left, None));
+    let of_model = ["", "model"].map(|heading| Column::text(heading, None));
     let of_run = COLUMNS.map(|column| match column {
-        RunColumn::Id | RunColumn::Status => Column::new(column.heading(), Align::Left, None),
-        _ => Column::new(column.heading(), Align::Right, None),
+        RunColumn::Id | RunColumn::Status => Column::text(column.heading(), None),
+        _ => Column::number(column.heading(), None),
     });
     let columns: Vec<Column> = of_model.into_iter().chain(of_run).collect();
     let mut table = Table::new(&columns);
@@ -46,12 +47,10 @@ pub fn table(forks: &[(ModelFork, ListedRun)], id_length: usize, now: Timestamp,
         let model = Line::of(text::one_line(model, MAX_MODEL_COLUMNS), Tone::Strong);
         table.push([Line::of(sign, tone), model].into_iter().chain(cells).collect());
     }
-    let arranged = table.arrange(width, MIN_LAST_COLUMNS);
-    let rows = forks.iter().zip(table.rows());
-    let rows = rows.map(|((fork, _), cells)| arranged.line(cells, Line::of(verified(fork), Tone::Plain)));
-    std::iter::once(arranged.heading("VERIFIED"))
-        .chain(rows)
-        .collect()
+    let verified = forks
+        .iter()
+        .map(|(fork, _)| Line::of(verified(fork), Tone::Plain));
+    table.lines(width, MIN_LAST_COLUMNS, "VERIFIED", verified)
 }
 
 fn verified(fork: &ModelFork) -> String {

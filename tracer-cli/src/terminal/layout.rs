@@ -3,41 +3,11 @@
 
 use tracer_gate::words::table::{ReportCell, ReportTable};
 use tracer_insight::line::{Line, Tone};
+use tracer_insight::table::Column;
 use tracer_insight::text;
 
 /// Between two columns.
 const GAP: usize = 2;
-
-/// The side on which a column's cells are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Align {
-    /// Words.
-    Left,
-    /// Numbers.
-    Right,
-}
-
-/// A column of fixed width, as wide as its widest cell.
-#[derive(Debug, Clone, Copy)]
-pub struct Column {
-    /// The heading, shown in capitals.
-    pub heading: &'static str,
-    /// The side on which its cells are.
-    pub align: Align,
-    /// Order in which columns go when there is no room: 1 before 2; `None` stays.
-    pub dropped: Option<u8>,
-}
-
-impl Column {
-    /// A column with a heading.
-    pub const fn new(heading: &'static str, align: Align, dropped: Option<u8>) -> Self {
-        Self {
-            heading,
-            align,
-            dropped,
-        }
-    }
-}
 
 /// A table of fixed columns; after them comes one more cell that takes whatever room is left.
 #[derive(Debug)]
@@ -72,6 +42,23 @@ impl<'a> Table<'a> {
     /// The fixed cells of every row.
     pub fn rows(&self) -> &[Vec<Line>] {
         &self.rows
+    }
+
+    /// The heading and the rows in lines of at most `width` columns, with `last` as the last cells, for which at least `least`
+    /// columns are left.
+    pub fn lines(
+        &self,
+        width: usize,
+        least: usize,
+        last_heading: &str,
+        last: impl IntoIterator<Item = Line>,
+    ) -> Vec<Line> {
+        let arranged = self.arrange(width, least);
+        let rows = self.rows.iter().zip(last);
+        let rows = rows.map(|(cells, last)| arranged.line(cells, last));
+        std::iter::once(arranged.heading(last_heading))
+            .chain(rows)
+            .collect()
     }
 
     /// Chooses the columns for `width`, so that at least `least` columns are left for the last cell.
@@ -141,11 +128,11 @@ impl Arranged<'_> {
         for ((cell, column), width) in cells.iter().zip(self.columns).zip(&self.widths) {
             let Some(width) = width else { continue };
             let padding = width.saturating_sub(cell.width());
-            if column.align == Align::Right {
+            if column.is_number {
                 line = line.space(padding);
             }
             line.append(cell.clone());
-            if column.align == Align::Left {
+            if !column.is_number {
                 line = line.space(padding);
             }
             line = line.space(GAP);
@@ -157,17 +144,11 @@ impl Arranged<'_> {
 
 /// The heading of a report's table, and the lines of each row; at least `least` columns are left for the last column.
 pub fn report_table(table: &ReportTable, width: usize, least: usize) -> (Line, Vec<Vec<Line>>) {
-    let columns = table.columns.iter().map(|column| {
-        let align = if column.is_number {
-            Align::Right
-        } else {
-            Align::Left
-        };
-        Column::new(column.heading, align, column.dropped)
-    });
-    let mut columns: Vec<Column> = columns.collect();
-    let last_heading = columns.pop().map_or("", |column| column.heading);
-    let mut laid_out = Table::new(&columns);
+    let (last_heading, columns) = match table.columns.split_last() {
+        Some((last, columns)) => (last.heading, columns),
+        None => ("", &[][..]),
+    };
+    let mut laid_out = Table::new(columns);
     let mut last_cells = Vec::new();
     for row in &table.rows {
         let cells = row.cells.iter().map(|cell| match cell {
@@ -211,9 +192,9 @@ mod tests {
     use super::*;
 
     const COLUMNS: [Column; 3] = [
-        Column::new("ID", Align::Left, None),
-        Column::new("TOKENS", Align::Right, Some(2)),
-        Column::new("COST", Align::Right, Some(1)),
+        Column::text("ID", None),
+        Column::number("TOKENS", Some(2)),
+        Column::number("COST", Some(1)),
     ];
 
     fn at(width: usize) -> [String; 2] {

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use tracer_catalog::{ListedRun, RunColumn};
 use tracer_sdk::format::{Timestamp, TraceId};
 
-use crate::terminal::layout::{Align, Column, Table};
+use crate::terminal::layout::Table;
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::status::{RunStatus, Signs};
+use tracer_insight::table::Column;
 use tracer_insight::text;
 
 /// A run in a table.
@@ -40,20 +41,20 @@ pub fn columns(sorted_by: RunColumn, has_origins: bool) -> Vec<RunColumn> {
 
 /// The side on which the cells of a column are, and its turn to be left out where the width is not enough.
 fn layout(column: RunColumn) -> Column {
-    let (align, dropped) = match column {
-        RunColumn::Status | RunColumn::Id => (Align::Left, None),
-        RunColumn::Started => (Align::Left, Some(8)),
-        RunColumn::Duration => (Align::Right, Some(7)),
-        RunColumn::Steps => (Align::Right, Some(6)),
-        RunColumn::Tokens => (Align::Right, Some(5)),
-        RunColumn::Cost => (Align::Right, Some(4)),
-        RunColumn::LlmCalls => (Align::Right, Some(1)),
-        RunColumn::ToolCalls => (Align::Right, Some(2)),
-        RunColumn::Errors => (Align::Right, Some(3)),
-        RunColumn::Origin => (Align::Left, Some(9)),
-        _ => (Align::Right, None),
-    };
-    Column::new(column.heading(), align, dropped)
+    let heading = column.heading();
+    match column {
+        RunColumn::Status | RunColumn::Id => Column::text(heading, None),
+        RunColumn::Started => Column::text(heading, Some(8)),
+        RunColumn::Duration => Column::number(heading, Some(7)),
+        RunColumn::Steps => Column::number(heading, Some(6)),
+        RunColumn::Tokens => Column::number(heading, Some(5)),
+        RunColumn::Cost => Column::number(heading, Some(4)),
+        RunColumn::LlmCalls => Column::number(heading, Some(1)),
+        RunColumn::ToolCalls => Column::number(heading, Some(2)),
+        RunColumn::Errors => Column::number(heading, Some(3)),
+        RunColumn::Origin => Column::text(heading, Some(9)),
+        _ => Column::number(heading, None),
+    }
 }
 
 /// The runs as a table of at most `width` columns, with IDs shortened to `id_length` characters.
@@ -64,7 +65,7 @@ pub fn table(
     now: Timestamp,
     width: usize,
 ) -> Vec<Line> {
-    let sign = Column::new("", Align::Left, None);
+    let sign = Column::text("", None);
     let layouts: Vec<Column> = [sign]
         .into_iter()
         .chain(columns.iter().map(|column| layout(*column)))
@@ -81,16 +82,12 @@ pub fn table(
         });
         table.push([sign].into_iter().chain(cells).collect());
     }
-    let arranged = table.arrange(width, width * MIN_NAME_WIDTH.0 / MIN_NAME_WIDTH.1);
-    let mut lines = vec![arranged.heading(&RunColumn::Name.heading().to_uppercase())];
-    for (row, cells) in rows.iter().zip(table.rows()) {
-        let last = match row.run.problem() {
-            None => described(row, now),
-            Some(problem) => Line::of(problem, Tone::Warning),
-        };
-        lines.push(arranged.line(cells, last));
-    }
-    lines
+    let names = rows.iter().map(|row| match row.run.problem() {
+        None => described(row, now),
+        Some(problem) => Line::of(problem, Tone::Warning),
+    });
+    let least = width * MIN_NAME_WIDTH.0 / MIN_NAME_WIDTH.1;
+    table.lines(width, least, &RunColumn::Name.heading().to_uppercase(), names)
 }
 
 /// The name, the place in a thread, the marks, and the subtitle.

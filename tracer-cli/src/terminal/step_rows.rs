@@ -2,20 +2,21 @@
 
 use tracer_sdk::format::{ErrorPayload, Payload, Usage};
 
-use crate::terminal::layout::{Align, Column, Table};
+use crate::terminal::layout::Table;
 use crate::terminal::row_cells::RowCells;
 use tracer_insight::fold;
 use tracer_insight::fold::{RepeatedSteps, StepRow};
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::step_detail::{StepNumbers, evidence_words};
 use tracer_insight::steps::Step;
+use tracer_insight::table::Column;
 use tracer_insight::{cost, step_summary, text, units};
 
 const COLUMNS: [Column; 4] = [
-    Column::new("#", Align::Right, None),
-    Column::new("+TIME", Align::Right, Some(1)),
-    Column::new("DUR", Align::Right, None),
-    Column::new("STEP", Align::Left, None),
+    Column::number("#", None),
+    Column::number("+TIME", Some(1)),
+    Column::number("DUR", None),
+    Column::text("STEP", None),
 ];
 /// The column of the names.
 const STEP: usize = 3;

@@ -1,17 +1,18 @@
 //! The steps of a run as bars over the time that it took.
 
-use crate::terminal::layout::{Align, Column, Table};
+use crate::terminal::layout::Table;
 use crate::terminal::row_cells::RowCells;
 use tracer_insight::fold;
 use tracer_insight::fold::StepRow;
 use tracer_insight::line::{Line, Tone};
 use tracer_insight::steps::Step;
+use tracer_insight::table::Column;
 use tracer_insight::{text, units};
 
 const COLUMNS: [Column; 3] = [
-    Column::new("#", Align::Right, None),
-    Column::new("STEP", Align::Left, None),
-    Column::new("DUR", Align::Right, Some(1)),
+    Column::number("#", None),
+    Column::text("STEP", None),
+    Column::number("DUR", Some(1)),
 ];
 /// With fewer columns no times can be distinguished, so the durations go first.
 const MIN_BAR_COLUMNS: usize = 24;

@@ -3,9 +3,10 @@
 use tracer_insight::text;
 
 use super::outcome::CheckOutcome;
-use super::table::{ReportColumn, ReportTable};
+use super::table::ReportTable;
 use crate::{CheckResult, Report, ReportedTrial};
 use tracer_insight::marked_text::MarkedText;
+use tracer_insight::table::Column;
 
 /// A longer name is cut.
 const MAX_NAME_LENGTH: usize = 60;
@@ -71,7 +72,9 @@ pub fn check_rows(report: &Report) -> Vec<CheckRow> {
 
 /// The checks as a table.
 pub fn table(checks: &[&CheckRow]) -> ReportTable {
-    let mut table = ReportTable::new(["", "check", "allowed", "seen", "trials"].map(ReportColumn::text));
+    let mut table = ReportTable::new(
+        ["", "check", "allowed", "seen", "trials"].map(|heading| Column::text(heading, None)),
+    );
     for check in checks {
         table.push([
             check.outcome.into(),

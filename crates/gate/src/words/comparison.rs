@@ -7,8 +7,9 @@ use tracer_insight::metric_words;
 use tracer_insight::text::counted;
 use tracer_sdk::format::EventType;
 
-use super::table::{ReportColumn, ReportRow, ReportTable};
+use super::table::{ReportRow, ReportTable};
 use tracer_insight::marked_text::MarkedText;
+use tracer_insight::table::Column;
 
 /// More rows of calls are counted.
 const MAX_ROWS: usize = 400;
@@ -16,10 +17,10 @@ const MAX_ROWS: usize = 400;
 /// The numbers before and after.
 pub fn metrics(comparison: &Comparison) -> ReportTable {
     let mut table = ReportTable::new([
-        ReportColumn::text("metric"),
-        ReportColumn::number("before", None),
-        ReportColumn::number("after", None),
-        ReportColumn::text("change"),
+        Column::text("metric", None),
+        Column::number("before", None),
+        Column::number("after", None),
+        Column::text("change", None),
     ]);
     for change in words::relevant_metrics(comparison) {
         let metric = change.metric.as_str();
@@ -48,7 +49,8 @@ pub fn metrics(comparison: &Comparison) -> ReportTable {
 
 /// The calls; what is the same is folded.
 pub fn calls(comparison: &Comparison) -> ReportTable {
-    let mut table = ReportTable::new(["", "before", "after", "call"].map(ReportColumn::text));
+    let mut table =
+        ReportTable::new(["", "before", "after", "call"].map(|heading| Column::text(heading, None)));
     let rows = words::call_rows(comparison.calls.pairs());
     table.rows.extend(rows.iter().take(MAX_ROWS).map(call_row));
     table.left_out = rows.len().saturating_sub(MAX_ROWS) as u64;

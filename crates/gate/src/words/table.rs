@@ -2,27 +2,17 @@
 
 use super::outcome::CheckOutcome;
 use tracer_insight::marked_text::MarkedText;
+use tracer_insight::table::Column;
 
 /// A table of a report. On a terminal its last column has the room that is left.
 #[derive(Debug)]
 pub struct ReportTable {
     /// The columns.
-    pub columns: Vec<ReportColumn>,
+    pub columns: Vec<Column>,
     /// The rows, each with a cell for each column.
     pub rows: Vec<ReportRow>,
     /// More rows, which are only counted.
     pub left_out: u64,
-}
-
-/// A column of a table.
-#[derive(Debug, Clone, Copy)]
-pub struct ReportColumn {
-    /// The heading, in small letters.
-    pub heading: &'static str,
-    /// It holds numbers, which are aligned on the right.
-    pub is_number: bool,
-    /// Order in which columns go where there is no room: 1 before 2; `None` stays.
-    pub dropped: Option<u8>,
 }
 
 /// A row of a table.
@@ -45,7 +35,7 @@ pub enum ReportCell {
 
 impl ReportTable {
     /// A table without rows.
-    pub(crate) fn new(columns: impl IntoIterator<Item = ReportColumn>) -> Self {
+    pub(crate) fn new(columns: impl IntoIterator<Item = Column>) -> Self {
         Self {
             columns: columns.into_iter().collect(),
             rows: Vec::new(),
@@ -59,24 +49,6 @@ impl ReportTable {
             cells: cells.into_iter().collect(),
             details: Vec::new(),
         });
-    }
-}
-
-impl ReportColumn {
-    pub(crate) const fn text(heading: &'static str) -> Self {
-        Self {
-            heading,
-            is_number: false,
-            dropped: None,
-        }
-    }
-
-    pub(crate) const fn number(heading: &'static str, dropped: Option<u8>) -> Self {
-        Self {
-            heading,
-            is_number: true,
-            dropped,
-        }
     }
 }
 

@@ -5,9 +5,10 @@ use tracer_insight::{metric_words, units};
 
 use super::changes;
 use super::outcome::CheckOutcome;
-use super::table::{ReportCell, ReportColumn, ReportTable};
+use super::table::{ReportCell, ReportTable};
 use crate::{ProcessExit, Report, ReportedTrial};
 use tracer_insight::marked_text::MarkedText;
+use tracer_insight::table::Column;
 
 /// Shown lines of a failed trial's output; the report has them all.
 const MAX_OUTPUT_LINES: usize = 10;
@@ -22,13 +23,13 @@ pub fn table(report: &Report, trials: &[&ReportedTrial]) -> ReportTable {
     // A stored run has no process.
     let has_processes = has(|trial| trial.wall_time_ms.is_some());
     let has_changes = has(|trial| trial.changes.is_some());
-    let number = ReportColumn::number;
-    let columns: [(bool, ReportColumn, CellOf); 10] = [
-        (true, ReportColumn::text(""), |trial| outcome(trial).into()),
+    let number = Column::number;
+    let columns: [(bool, Column, CellOf); 10] = [
+        (true, Column::text("", None), |trial| outcome(trial).into()),
         (true, number("trial", None), |trial| {
             words(trial.trial.to_string())
         }),
-        (true, ReportColumn::text("run"), |trial| match &trial.trace_id {
+        (true, Column::text("run", None), |trial| match &trial.trace_id {
             Some(id) => MarkedText::value(id.chars().take(8).collect::<String>()).into(),
             None => words("–".to_owned()),
         }),
@@ -44,7 +45,7 @@ pub fn table(report: &Report, trials: &[&ReportedTrial]) -> ReportTable {
         (has_changes, number("changes", Some(1)), |trial| {
             words(changes::count(trial))
         }),
-        (true, ReportColumn::text("why"), |trial| match why(trial) {
+        (true, Column::text("why", None), |trial| match why(trial) {
             why if why.is_empty() => MarkedText::default().into(),
             why => MarkedText::value(why).toned(Tone::Warning).into(),
         }),
