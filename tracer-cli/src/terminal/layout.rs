@@ -44,17 +44,17 @@ impl<'a> Table<'a> {
         &self.rows
     }
 
-    /// The heading and the rows in lines of at most `width` columns, with `last` as the last cells, for which at least `least`
+    /// The heading and the rows in lines of at most `width` columns, with `last_cells` at their ends, for which at least `least`
     /// columns are left.
     pub fn lines(
         &self,
         width: usize,
         least: usize,
         last_heading: &str,
-        last: impl IntoIterator<Item = Line>,
+        last_cells: impl IntoIterator<Item = Line>,
     ) -> Vec<Line> {
         let arranged = self.arrange(width, least);
-        let rows = self.rows.iter().zip(last);
+        let rows = self.rows.iter().zip(last_cells);
         let rows = rows.map(|(cells, last)| arranged.line(cells, last));
         std::iter::once(arranged.heading(last_heading))
             .chain(rows)
@@ -145,7 +145,7 @@ impl Arranged<'_> {
 /// The heading of a report's table, and the lines of each row; at least `least` columns are left for the last column.
 pub fn report_table(table: &ReportTable, width: usize, least: usize) -> (Line, Vec<Vec<Line>>) {
     let (last_heading, columns) = match table.columns.split_last() {
-        Some((last, columns)) => (last.heading, columns),
+        Some((flexible, columns)) => (flexible.heading, columns),
         None => ("", &[][..]),
     };
     let mut laid_out = Table::new(columns);

@@ -21,9 +21,9 @@ use tracer_insight::text::shell_quoted;
 pub use signals::Signals;
 pub use survivors::{Survivor, survivors};
 
-/// ProcessExit code of a command that is there and cannot be run (decisions, section 11).
+/// Exit code of a command that is there and cannot be run (decisions, section 11).
 pub const NOT_EXECUTABLE: u8 = 126;
-/// ProcessExit code of a command that is not there.
+/// Exit code of a command that is not there.
 pub const NOT_FOUND: u8 = 127;
 
 /// Why a command was not started.
